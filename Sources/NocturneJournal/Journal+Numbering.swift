@@ -20,6 +20,7 @@ extension Journal {
         if isSorted { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
+            // Asked of the schema: a later migration may add a table that refers to items.
             let children = try String.fetchAll(
                 db,
                 sql: """

@@ -33,5 +33,6 @@ extension Journal {
     /// How long items took so far.
     public func pace() throws(JournalError) -> LearnedPace { try value(of: .pace) ?? LearnedPace() }
 
+    /// Records how long items took. Durable when it returns.
     public func keep(_ pace: LearnedPace) throws(JournalError) { try set(.pace, to: pace) }
 }

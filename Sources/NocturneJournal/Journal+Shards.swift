@@ -52,6 +52,7 @@ extension Journal {
         var changed = 0
         try change(.journalRecord) { db in
             let find = try db.cachedStatement(sql: "SELECT id FROM item WHERE key = ?")
+            // IS NOT takes NULL for a value. With <>, a new reason where there was none would not count.
             let update = try db.cachedStatement(
                 sql: """
                     UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, crashes = :crashes,
@@ -69,6 +70,8 @@ extension Journal {
                     "changed": item.changed, "fingerprint": item.fingerprint,
                 ])
                 guard db.changesCount > 0 else { continue }
+                // Only after a change: rewriting the results of all items at every merge would cost most of its time.
+                // Merging again is usual: rows of results that did not change are not written again.
                 try ResultTables(db).write(record.written, of: id)
                 changed += 1
             }

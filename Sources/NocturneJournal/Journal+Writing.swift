@@ -32,6 +32,7 @@ extension Journal {
         do { try FaultPoint.journalCompleted.pass() } catch { throw JournalError(error) }
     }
 
+    /// One row of ``complete(_:at:)``, inside a transaction. Crashes of earlier attempts no longer count.
     static func complete(_ id: Int64, _ product: ItemProduct, at time: String, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -80,6 +81,7 @@ extension Journal {
         guard !ends.isEmpty else { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
+            // An item may have been completed since the caller decided: the statement itself leaves it out.
             let statement = try db.cachedStatement(
                 sql: """
                     UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage,

@@ -25,6 +25,7 @@ public actor Journal {
     private let mayWrite: @Sendable () -> Bool
     private var isAbandoned = false
 
+    /// The journal's own serial queue: calls wait for the disk there and hold no thread of the tasks.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
@@ -155,6 +156,7 @@ public actor Journal {
         do {
             try point.pass()
             try queue.writeWithoutTransaction { db in
+                // A property of the connection: nobody else uses it meanwhile, since the queue is serial.
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
                 defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
                 try db.inTransaction {

@@ -27,6 +27,8 @@ extension DatabaseQueue {
         lockPatience: @escaping @Sendable (_ waited: Duration) -> Bool
     ) throws(JournalError) -> DatabaseQueue {
         do {
+            // The order matters: links, folders and pipes are refused before anything is opened, and the file with the
+            // pages before a change is checked before SQLite sees it.
             try FaultPoint.journalOpen.pass()
             try checkKinds(of: path)
             let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
@@ -37,6 +39,7 @@ extension DatabaseQueue {
             let isShared = isOnShare ?? !FileSystem.isLocal((path as NSString).deletingLastPathComponent)
             var configuration = configuration(isAlone: isShared && copy == nil)
             configuration.busyMode = .callback { attempts in
+                // SQLite passes how often it has asked: every call waits one interval.
                 guard lockPatience(lockInterval * attempts) else { return false }
                 // SQLite has nothing to wait for but the time.
                 usleep(UInt32(lockInterval / .microseconds(1)))
@@ -85,6 +88,8 @@ extension DatabaseQueue {
         while true {
             do {
                 return try queue.writeWithoutTransaction { db in
+                    // With FULL the log is flushed at the end of every transaction; with NORMAL only before it is
+                    // moved into the database.
                     try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
                 }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
@@ -101,7 +106,9 @@ extension DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
             // Before the first access: then the log has no index in shared memory.
+            // SQLite documents this in "Use of WAL Without Shared-Memory".
             if isAlone { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+            // A negative size is in KiB: 8 MiB, whatever the size of a page.
             try db.execute(sql: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
         }
         return configuration

@@ -5,6 +5,7 @@ import NocturneSystem
 // Rows of the tables `item` and `input` as values, and back.
 
 extension JournalItem {
+    /// What the initialiser from a row reads, in its order.
     static let columns =
         "id, key, name, path, fingerprint, state, reason, code, stage, crashes, changed, model, words"
 
@@ -21,6 +22,7 @@ extension JournalItem {
             name: name,
             path: row[first + 3],
             fingerprint: row[first + 4],
+            // An unknown state, as a damaged row may have, is processed again rather than believed.
             state: ItemState(rawValue: row[first + 5]) ?? .pending
         )
         reason = ItemReason(row[first + 6], code: row[first + 7], stage: row[first + 8])
@@ -58,12 +60,14 @@ extension ItemReason {
 extension Sentence {
     /// In a column: the text of a sentence without values, else an object in JSON. There may be a million of the former.
     var column: String {
+        // A text that begins with "{" is encoded, too: otherwise it would be read as JSON.
         if values.isEmpty, !words[0].hasPrefix("{") { return words[0] }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? description
     }
 
+    /// Anything that is not a sentence in JSON is shown as it is.
     init(column: String) {
         let decoded = column.hasPrefix("{") ? try? JSONDecoder().decode(Sentence.self, from: Data(column.utf8)) : nil
         self = decoded ?? Sentence(shown: column)
@@ -198,6 +202,7 @@ struct ItemWriter {
             entry.crashes,
         ]
         let id: Int64
+        // By the key alone: the name, and with it the folder, stays with the item.
         if let known = try Int64.fetchOne(find, arguments: [key]) {
             id = known
             try update.execute(arguments: StatementArguments(values + [id]))

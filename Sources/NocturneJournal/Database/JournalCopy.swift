@@ -15,6 +15,7 @@ struct JournalCopy {
     /// Whether the journal is in a folder that cannot be written.
     static func isNeeded(for journal: String) -> Bool {
         let parent = (journal as NSString).deletingLastPathComponent
+        // `errno` is that of the second call. Other errors are left to the opening, which reports them.
         return access(journal, R_OK) == 0 && access(parent, W_OK) != 0 && [EROFS, EACCES].contains(errno)
     }
 
@@ -27,6 +28,7 @@ struct JournalCopy {
         do {
             // Another user's run may be writing to it: the copy is repeated if that happened meanwhile.
             for _ in 0..<5 {
+                // Five attempts: a reader must not wait for the end of a run that writes all the time.
                 let before = JournalCopy.versions(journal)
                 for suffix in ["", "-wal"] where FileSystem.exists(journal + suffix) {
                     try FileSystem.copy(journal + suffix, to: path + suffix, flush: false)
@@ -78,6 +80,7 @@ struct JournalCopy {
         let queue = try DatabaseQueue(path: copy)
         defer { try? queue.close() }
         try queue.writeWithoutTransaction { db in
+            // The pages are read before the old files go: a damaged copy must not take the place of the journal.
             let answer = try String.fetchOne(db, sql: "PRAGMA integrity_check")
             guard answer == "ok" else {
                 throw JournalError(.failed, detail: "the journal is damaged: \(answer ?? "no answer")")

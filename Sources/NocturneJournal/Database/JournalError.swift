@@ -4,6 +4,7 @@ public import NocturneSystem
 
 /// The journal cannot be opened, read or written.
 public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
+    /// What is wrong, for programs: the second part of the ``FaultCode``.
     public enum Code: String, Sendable {
         /// It cannot be opened, or is not a database.
         case unusable
@@ -17,8 +18,11 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
         case abandoned
     }
 
+    /// Which kind it is. Whether it may go away by itself is decided by ``systemCode``.
     public let code: Code
+    /// The file, the fact and the next step, for people.
     public let detail: String
+    /// As in `errno`, also where SQLite has its own code for it; nil for damage and for misuse.
     public let systemCode: Int32?
 
     init(_ code: Code, detail: String, systemCode: Int32? = nil) {
@@ -33,6 +37,8 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             self = error
             return
         }
+        // SQLite's codes as the system's, so that the journal's errors are retried by the same rule as those of
+        // files.
         let systemCode: Int32? =
             switch (error as? DatabaseError)?.resultCode {
             case .SQLITE_FULL: ENOSPC
@@ -84,6 +90,8 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
 
     static let abandoned = JournalError(.abandoned, detail: "the journal belongs to a run on another machine now")
 
+    /// In the domain `journal`.
     public var faultCode: FaultCode { FaultCode("journal", code.rawValue) }
+    /// The detail alone: it names the file where that helps.
     public var description: String { detail }
 }

@@ -147,7 +147,8 @@ enum JournalSchema {
     /// - `found`: one row for each item of each recipe, in any order. `objection` states why its model must not process it.
     /// - `foundInput`: the source files of each.
     /// - `work`: what is done about each found item, in the order of discovery. `action` is 0 for nothing, 1 for processing, 2
-    ///   for processing it alone; `isNews` is 1 where the state is reported although nothing is done.
+    ///   for processing it alone, 3 once it was taken out of its turn; `isNews` is 1 where the state is reported although
+    ///   nothing is done.
     /// - `planned`: what a plan shows of each.
     /// - `naming`: the names that the found items are to have, while names are given.
     /// - `repeated`: the stems of names that several items would have.

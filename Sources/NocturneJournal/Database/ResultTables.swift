@@ -18,6 +18,7 @@ struct ResultTables {
         case range(after: Int64, through: Int64)
         case completed
 
+        // The tables have the primary key (item, number) and no row id: the first two are searches in it.
         fileprivate var condition: String {
             switch self {
             case .one: "item = :first"

@@ -3,6 +3,14 @@ internal import GRDB
 
 /// Bytes under keys, in a temporary database that SQLite keeps in a file as soon as it outgrows its cache: for what there may be
 /// a million of.
+///
+/// ```swift
+/// let rows = try TemporaryRows()
+/// try rows.add([(key: "b", bytes: second), (key: "a", bytes: first)])
+/// try rows.forEach { line in try file.write(line) }  // first, then second
+/// ```
+///
+/// Calls from several threads wait for each other. The file is gone when the object is released.
 public final class TemporaryRows: Sendable {
     private let queue: DatabaseQueue
 
@@ -23,6 +31,7 @@ public final class TemporaryRows: Sendable {
         }
     }
 
+    /// Adds rows in one transaction. They are written to a file only when they outgrow the cache.
     public func add(_ rows: some Sequence<(key: String, bytes: [UInt8])>) throws(JournalError) {
         do {
             try queue.write { db in
@@ -46,6 +55,7 @@ public final class TemporaryRows: Sendable {
     public func rows(of key: String) throws(JournalError) -> [[UInt8]] {
         do {
             return try queue.writeWithoutTransaction { db in
+                // Made by the first search: rows that are only added and sorted need none.
                 try db.execute(sql: "CREATE INDEX IF NOT EXISTS byKey ON line (key, number)")
                 let sql = "SELECT bytes FROM line WHERE key = ? ORDER BY number"
                 return try Data.fetchAll(db.cachedStatement(sql: sql), arguments: [key]).map { [UInt8]($0) }

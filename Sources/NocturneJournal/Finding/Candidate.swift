@@ -4,6 +4,7 @@ internal import GRDB
 package struct Candidate: Sendable {
     /// Its place in the order of discovery, from 1.
     package let place: Int64
+    /// As the search of this run has found it, with its new fingerprint.
     package let item: DiscoveredItem
     /// As the run before has left it; nil for a new item. Without its notes.
     package let before: JournalItem?
@@ -17,9 +18,11 @@ package struct Candidate: Sendable {
 
 /// What was decided about a candidate.
 package struct CandidateAction: Sendable {
+    /// The candidate's, in the order of discovery.
     package let place: Int64
     /// What is to be recorded; nil where the journal stays as it is.
     package var entry: JournalEntry?
+    /// Whether the item is to be processed in this run.
     package var isProcessed = false
     /// Processed while nothing else is.
     package var isAlone = false
@@ -30,6 +33,7 @@ package struct CandidateAction: Sendable {
     /// Of a result that lies in its folder and was not recorded.
     package var finished: ItemProduct?
 
+    /// An action that does nothing: the journal stays as it is, and nothing is processed or reported.
     package init(place: Int64) { self.place = place }
 }
 
@@ -47,6 +51,7 @@ extension FoundTable {
             while bytes < Self.bytesAtOnce, let row = try rows.next() {
                 let candidate = try Candidate(row, db)
                 candidates.append(candidate)
+                // About what a stamp takes in memory besides its path; a series may have thousands of them.
                 bytes += candidate.item.source.utf8.count + 128 * candidate.item.inputs.count
             }
             return candidates

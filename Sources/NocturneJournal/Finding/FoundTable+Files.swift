@@ -5,10 +5,12 @@ import NocturneSystem
 extension FoundTable {
     /// A file as the walk found it.
     package struct WalkedFile: Sendable {
+        /// By the path under which the walk has found it.
         package let file: FoundFile
         /// Device and inode, which all names of a file share.
         package let identity: FileIdentity
 
+        /// A file together with what identifies it on the disk.
         package init(_ file: FoundFile, _ identity: FileIdentity) { (self.file, self.identity) = (file, identity) }
     }
 
@@ -23,6 +25,7 @@ extension FoundTable {
             var equivalent: [FoundFile] = []
             for walked in files {
                 let (file, sort) = (walked.file, JournalSchema.canonical(walked.file.path))
+                // SQLite's integers are signed: the bits are kept, and the values are only compared for equality.
                 let identity = (Int64(bitPattern: walked.identity.device), Int64(bitPattern: walked.identity.inode))
                 try insert.execute(arguments: [file.path, file.name, file.root, sort, identity.0, identity.1])
                 guard db.changesCount == 0 else { continue }
@@ -79,6 +82,8 @@ extension FoundTable {
         try use { db in
             let prefix = JournalSchema.canonical(prefix)
             let rows = try Row.fetchCursor(
+                // The unique index on `sort` gives the rows in order: the first one with another beginning ends the
+                // search.
                 db.cachedStatement(sql: "SELECT path, sort, inode IS NOT NULL FROM file WHERE sort >= ? ORDER BY sort"),
                 arguments: [prefix]
             )
@@ -98,6 +103,7 @@ extension FoundTable {
     /// Whether the walk has found a file under any of its names.
     package func contains(identity: FileIdentity) throws(JournalError) -> Bool {
         try use { db in
+            // Only a few recipes ask for identities: the index is made by the first of them.
             try db.execute(sql: "CREATE INDEX IF NOT EXISTS temp.fileIdentity ON file (inode, device)")
             let sql = "SELECT EXISTS (SELECT 1 FROM file WHERE inode = ? AND device = ?)"
             let identity = [Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device)]
@@ -109,13 +115,20 @@ extension FoundTable {
 
     /// A file that a recipe has claimed.
     package struct Claimed: Sendable {
+        /// The file's number in the table.
         package let file: Int64
         /// The index of the recipe.
         package let recipe: Int
         /// Nil for a file that belongs to another one.
         package let family: String?
+        /// Whether reading it timed out: the recipe then reports it without opening it again.
         package let isUnresponsive: Bool
 
+        /// - Parameters:
+        ///   - file: its number in the table.
+        ///   - recipe: the index of the recipe that claims it.
+        ///   - family: what all files of one family have in common; nil for a file that belongs to another one.
+        ///   - isUnresponsive: whether reading it timed out.
         package init(file: Int64, recipe: Int, family: String?, isUnresponsive: Bool) {
             (self.file, self.recipe, self.family, self.isUnresponsive) = (file, recipe, family, isUnresponsive)
         }
@@ -145,6 +158,7 @@ extension FoundTable {
 
     /// Prepares ``families(of:after:)`` and ``isClaimed(_:besides:)``.
     package func endClaims() throws(JournalError) {
+        // After all rows are in: one sort is cheaper than keeping the index in order with each of them.
         try execute("CREATE INDEX temp.claimFamily ON claim (recipe, family) WHERE family IS NOT NULL")
     }
 
@@ -179,6 +193,8 @@ extension FoundTable {
                 }
                 count += 1
             }
+            // Sorted here and not in SQL, whose order of texts is by bytes: paths are compared as Swift compares
+            // strings.
             for index in families.indices where families[index].count > 1 { families[index].sort() }
             return (families, last)
         }

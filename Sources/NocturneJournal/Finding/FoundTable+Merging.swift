@@ -41,6 +41,7 @@ extension FoundTable {
 
     /// Of several items with one key that no model may process, keeps the first, with the reasons of all.
     private func joinObjections(_ joined: ([ItemReason]) -> ItemReason) throws(JournalError) {
+        // Joined groups have one row left, so that each query returns those that are still to be joined.
         while true {
             let count = try change { db in
                 let rows = try Row.fetchAll(

@@ -78,6 +78,7 @@ public final class FoundTable: Sendable {
         try use { db in try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM found)") ?? true }
     }
 
+    /// How many items were found, good ones and others.
     package func count() throws(JournalError) -> Int {
         try use { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM found") ?? 0 }
     }
@@ -180,6 +181,8 @@ public final class FoundTable: Sendable {
     static let columnCount = 16
 
     func use<R>(_ body: (Database) throws -> R) throws(JournalError) -> R {
+        // Without a transaction: `change` begins one, and a temporary table of one connection needs no lock to be
+        // read.
         do { return try queue.writeWithoutTransaction(body) } catch { throw JournalError(finding: error) }
     }
 
@@ -204,6 +207,8 @@ public final class FoundTable: Sendable {
     func change<R>(_ body: (Database) throws -> R) throws(JournalError) -> R {
         try use { db in
             var result: R?
+            // Deferred: an immediate transaction would lock the file of the journal, where only temporary tables are
+            // written.
             try db.inTransaction(.deferred) {
                 result = try body(db)
                 return .commit

@@ -4,7 +4,9 @@ internal import GRDB
 package struct PlannedRow: Sendable {
     /// In the order of discovery.
     package let place: Int64
+    /// Of the item, as the journal knows it.
     package let key: String
+    /// The folder that the item is to have in the output.
     package let name: String
     /// The input as the user knows it.
     package let path: String
@@ -14,13 +16,22 @@ package struct PlannedRow: Sendable {
     package let isGood: Bool
     /// What becomes of it, in words of the caller.
     package let state: String
+    /// The memory that the item is predicted to need at most; nil where that is not predicted.
     package var peakBytes: Int?
+    /// Tiles or other steps of inference, for the estimate of time; nil where they are not known.
     package var steps: Int?
+    /// Whether it is to be processed with the plan that needs less memory and more time.
     package var isLean = false
     /// What its stages take without inference, as they took before.
     package var otherSeconds: Double?
+    /// Why it cannot be processed, for people; nil for a good item.
     package var problem: String?
 
+    /// - Parameters:
+    ///   - candidate: the found item; place, key, path and recipe are taken from it.
+    ///   - name: of its folder.
+    ///   - state: what becomes of it, in words of the caller.
+    ///   - isGood: whether it can be processed.
     package init(
         _ candidate: Candidate,
         name: String,
@@ -39,6 +50,7 @@ package struct PlannedRow: Sendable {
 }
 
 extension FoundTable {
+    /// Adds what is planned for some items, in one transaction.
     package func add(_ rows: [PlannedRow]) throws(JournalError) {
         try change { db in
             let insert = try db.cachedStatement(

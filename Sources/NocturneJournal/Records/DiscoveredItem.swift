@@ -43,6 +43,13 @@ public struct DiscoveredItem: Sendable, Hashable {
         case patient, study, series
     }
 
+    /// - Parameters:
+    ///   - key: names the source within the batch, the same in every run.
+    ///   - name: the preferred name of the folder, which need not be unique yet.
+    ///   - model: the id of the model that is to process it.
+    ///   - path: the input as the user knows it.
+    ///   - fingerprint: of source files, model and options.
+    ///   - inputs: the source files, with sizes and times.
     public init(
         key: String,
         name: String,
@@ -62,6 +69,7 @@ public struct DiscoveredSource: Sendable {
     public let source: String
     /// The input as the user knows it.
     public let path: String
+    /// 64 hexadecimal digits.
     public let fingerprint: String
     /// The source files as they were found.
     public let inputs: [InputStamp]
@@ -81,6 +89,7 @@ public enum ItemProblem: Sendable, Hashable {
     /// It is not an input for this model, or for any.
     case setAside(ItemReason)
 
+    /// Whichever of both it is.
     package var reason: ItemReason {
         switch self {
         case .refused(let reason), .setAside(let reason): reason

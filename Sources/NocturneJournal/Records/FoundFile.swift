@@ -3,6 +3,7 @@ import NocturneSystem
 
 /// A regular file found in the inputs.
 public struct FoundFile: Sendable, Hashable {
+    /// By which it is opened.
     public let path: String
     /// The path relative to the input as given.
     public let name: String
@@ -11,8 +12,13 @@ public struct FoundFile: Sendable, Hashable {
     /// Whether reading the file timed out.
     public var isUnresponsive = false
 
+    /// - Parameters:
+    ///   - path: by which the file is opened.
+    ///   - name: the path relative to the input as given.
+    ///   - root: the last component of the input's own path.
     public init(path: String, name: String, root: String) { (self.path, self.name, self.root) = (path, name, root) }
 
+    /// The last component of the path.
     public var fileName: String { String(Self.lastComponent(path)) }
 
     /// The last component of the path of the file's folder.
@@ -40,6 +46,7 @@ public struct FoundFile: Sendable, Hashable {
     public var stamp: Stamp {
         let input = InputStamp(path)
         let text = "\(name) \(input.text)"
+        // A small file may change without another size or time, and its digest costs little.
         guard !isUnresponsive, let size = input.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) else {
             return Stamp(input: input, text: text)
         }
@@ -62,9 +69,12 @@ extension FoundFile: Comparable {
 
 /// What all names of one file have in common.
 package struct FileIdentity: Sendable, Hashable {
+    /// The number of the file system, as `stat` has it.
     package let device: UInt64
+    /// The number within the file system.
     package let inode: UInt64
 
+    /// Both numbers as `stat` returns them.
     package init(device: UInt64, inode: UInt64) { (self.device, self.inode) = (device, inode) }
 
     /// Nil where there is no file.

@@ -2,6 +2,7 @@ import Glibc
 
 /// Size and time of modification of a source file at discovery, to notice when it has changed.
 public struct InputStamp: Sendable, Hashable {
+    /// By which the file is opened.
     public let path: String
     /// Nil when the file did not exist.
     package let state: State?
@@ -11,10 +12,17 @@ public struct InputStamp: Sendable, Hashable {
 
     /// Bytes, and the time of modification.
     package struct State: Sendable, Hashable {
+        /// Bytes.
         package let size: Int
+        /// Of the time of modification, since 1970.
         package let seconds: Int
+        /// Of the time of modification, 0 to 999,999,999. Some file systems have whole seconds only.
         package let nanoseconds: Int
 
+        /// - Parameters:
+        ///   - size: bytes.
+        ///   - seconds: of the time of modification, since 1970.
+        ///   - nanoseconds: 0 to 999,999,999.
         package init(size: Int, seconds: Int, nanoseconds: Int) {
             self.size = size
             self.seconds = seconds
@@ -22,6 +30,7 @@ public struct InputStamp: Sendable, Hashable {
         }
     }
 
+    /// A recorded stamp, as a row of the journal has it. For the file as it is now use ``init(_:)``.
     package init(path: String, state: State?, touchedSeconds: Int? = nil) {
         self.path = path
         self.state = state

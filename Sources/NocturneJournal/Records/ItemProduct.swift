@@ -2,11 +2,17 @@ public import NocturneSystem
 
 /// A file of a committed item, relative to the item's folder.
 public struct ItemFile: Sendable, Hashable, Codable {
+    /// Relative to the item's folder, with slashes; it never leads out of it.
     public var path: String
+    /// Its size. `verify` compares it before it computes the digest.
     public var bytes: Int
     /// Hexadecimal digits.
     public var sha256: String
 
+    /// - Parameters:
+    ///   - path: relative to the item's folder.
+    ///   - bytes: its size.
+    ///   - sha256: 64 hexadecimal digits.
     public init(path: String, bytes: Int, sha256: String) {
         self.path = path
         self.bytes = bytes
@@ -16,12 +22,20 @@ public struct ItemFile: Sendable, Hashable, Codable {
 
 /// A row of `statistics.csv`.
 public struct Statistic: Sendable, Hashable, Codable {
+    /// The name of the label, class or region that was measured.
     public var label: String
+    /// What was measured, such as `volume`.
     public var measure: String
     /// Nil for "not measured": an empty field.
     public var value: Double?
+    /// Such as `ml`; empty for numbers without a unit.
     public var unit: String
 
+    /// - Parameters:
+    ///   - label: what was measured.
+    ///   - measure: the name of the measure.
+    ///   - value: finite; nil for "not measured".
+    ///   - unit: empty for numbers without a unit.
     public init(label: String, measure: String, value: Double?, unit: String) {
         self.label = label
         self.measure = measure
@@ -32,6 +46,7 @@ public struct Statistic: Sendable, Hashable, Codable {
 
 /// A part of an item that is a separate entry in a review queue: one object on a photo.
 public struct ItemPart: Sendable, Hashable, Codable {
+    /// How far a part is.
     public enum State: String, Sendable, Hashable, Codable {
         /// Found; its files do not exist yet.
         case processing
@@ -46,14 +61,22 @@ public struct ItemPart: Sendable, Hashable, Codable {
     public var id: Int
     /// Its class.
     public var kind: String
+    /// Set by the recipe; ``with(_:)`` makes a part ready that waited for its texts.
     public var state: State
     /// Relative to the item's folder; nil unless it was written.
     public var thumbnail: String?
+    /// Why it failed, for people; nil for a part that has not failed.
     public var reason: String?
     /// What a model has read on it, as ``ObjectText/recognized``, and what another tool has read, which is kept apart from the
     /// result; nil for nothing.
     public var texts: [ObjectText.Field]?
 
+    /// - Parameters:
+    ///   - id: from 1, in the item's own order.
+    ///   - kind: its class.
+    ///   - state: how far it is.
+    ///   - thumbnail: relative to the item's folder; nil unless it was written.
+    ///   - reason: why it failed.
     public init(id: Int, kind: String, state: State, thumbnail: String?, reason: String? = nil) {
         self.id = id
         self.kind = kind
@@ -65,7 +88,9 @@ public struct ItemPart: Sendable, Hashable, Codable {
 
 /// What the journal keeps of the result of an item: its files, measures, notes and parts, each a row of a table.
 public struct ItemProduct: Sendable, Hashable {
+    /// The files of the item's folder, in the order in which the recipe lists them.
     public var files: [ItemFile]
+    /// What was measured, in the recipe's order.
     public var statistics: [Statistic]
     /// Remarks for the reader of the report: an empty label, a remark of the file reader.
     public var notes: [Note]
@@ -79,6 +104,7 @@ public struct ItemProduct: Sendable, Hashable {
     /// What the files take on the disk.
     public var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
+    /// What the journal has columns for. What only a run knows (``objects``, ``origin``) is set afterwards.
     public init(
         files: [ItemFile] = [],
         statistics: [Statistic] = [],
@@ -94,10 +120,14 @@ public struct ItemProduct: Sendable, Hashable {
 
 /// An item with what the journal keeps of its result.
 public struct ItemRecord: Sendable, Hashable {
+    /// How the item stands now.
     public var item: JournalItem
     /// Of the result that the item had when it was last completed, whatever its state is now.
     public var written: ItemProduct
 
+    /// - Parameters:
+    ///   - item: as the journal has it.
+    ///   - written: of the last completion; empty for an item that never was completed.
     public init(_ item: JournalItem, written: ItemProduct = ItemProduct()) {
         self.item = item
         self.written = written

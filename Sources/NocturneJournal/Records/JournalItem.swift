@@ -21,11 +21,17 @@ public struct ItemReason: Sendable, Hashable, CustomStringConvertible {
     /// What is given as the stage of items that never reached the first one.
     public static let discovery = "discover"
 
+    /// For programs: what is decided by the reason is decided by it.
     public var code: FaultCode
+    /// For people, with names of files and texts of inputs marked as such.
     public var sentence: Sentence
     /// In which stage it arose; nil for reasons outside the stages, such as a request of the user.
     public var stage: String?
 
+    /// - Parameters:
+    ///   - code: the kind of the reason.
+    ///   - sentence: the fact and the next step.
+    ///   - stage: where it arose; nil outside the stages.
     public init(_ code: FaultCode, _ sentence: Sentence, stage: String? = nil) {
         (self.code, self.sentence, self.stage) = (code, sentence, stage)
     }
@@ -47,11 +53,13 @@ public struct ItemReason: Sendable, Hashable, CustomStringConvertible {
 
     /// With all names of files and patients.
     public var text: String { sentence.description }
+    /// As ``text``.
     public var description: String { text }
 }
 
 /// One item as the journal has it.
 public struct JournalItem: Sendable, Hashable {
+    /// The number of its row: ascending in the order of discovery, after ``Journal/numberAsFound()``.
     public var id: Int64
     /// Identifies the source, and the model where several work on it: the same in every run.
     public var key: String
@@ -61,7 +69,9 @@ public struct JournalItem: Sendable, Hashable {
     public var path: String
     /// Hexadecimal digits.
     public var fingerprint: String
+    /// As it was recorded last: `started` also where the run before was killed.
     public var state: ItemState
+    /// Why it is not completed, or from where its result was taken; nil without anything to explain.
     public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes = 0
@@ -74,6 +84,7 @@ public struct JournalItem: Sendable, Hashable {
     /// Whether its result was taken from another batch.
     public var isReused: Bool { state == .completed && reason?.code == .reused }
 
+    /// An item that never crashed and has no reason yet; the other columns are set afterwards.
     package init(id: Int64, key: String, name: String, path: String, fingerprint: String, state: ItemState) {
         (self.id, self.key, self.name, self.path) = (id, key, name, path)
         (self.fingerprint, self.state) = (fingerprint, state)
@@ -95,14 +106,23 @@ extension FaultCode {
 
 /// What is recorded of a found item by ``Journal/record(_:)``.
 public struct JournalEntry: Sendable, Hashable {
+    /// As it was found, with its source files.
     public var item: DiscoveredItem
     /// The folder of the item in the output.
     public var name: String
+    /// To be recorded; not `started`, which only ``Journal/markStarted(_:)`` records.
     public var state: ItemState
+    /// To be recorded; nil where there is nothing to explain.
     public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes: Int
 
+    /// - Parameters:
+    ///   - item: as it was found.
+    ///   - name: the folder of the item in the output, unique in the batch.
+    ///   - state: how it stands from now on.
+    ///   - reason: why; nil where there is nothing to explain.
+    ///   - crashes: how often the engine crashed while it was active.
     public init(
         _ item: DiscoveredItem,
         name: String,

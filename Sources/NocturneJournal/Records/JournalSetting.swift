@@ -3,6 +3,14 @@ import Foundation
 /// A value that the journal keeps once for the whole batch: its key in the database, and how it is written.
 ///
 /// Modules above this one add settings with their own types in extensions.
+///
+/// ```swift
+/// extension JournalSetting<Int> {
+///     static var rounds: Self { Self(json: "rounds") }
+/// }
+/// try await journal.set(.rounds, to: 3)
+/// let rounds = try await journal.value(of: .rounds) ?? 0
+/// ```
 public struct JournalSetting<Value: Sendable>: Sendable {
     let key: String
     /// Nil for a text that is not such a value.
@@ -79,6 +87,7 @@ public struct CrashingFiles: Codable, Sendable, Equatable {
     /// Files at which two engines crashed, with the reason: they are not read again.
     public private(set) var reasons: [String: String] = [:]
 
+    /// Without any crash so far.
     public init() {}
 
     /// Takes in that an engine crashed while it was reading something.

@@ -15,10 +15,12 @@ public struct LearnedPace: Codable, Sendable, Equatable {
     /// Nil until a result was measured.
     private var diskUse: [String: DiskUse]?
 
+    /// Without anything learned.
     public init() {}
 
     /// A new item counts as much as all before it together: machines change.
     public mutating func learn(model: String, seconds: Double, steps: Int) {
+        // At least one step: items of models without tiles count as one.
         let new = seconds / Double(max(steps, 1))
         secondsPerStep[model] = secondsPerStep[model].map { ($0 + new) / 2 } ?? new
     }

@@ -14,6 +14,12 @@ public struct LabelEdit: Sendable, Codable, Hashable {
     /// When it was taken over, UTC, RFC 3339.
     public var time: String
 
+    /// - Parameters:
+    ///   - item: the name of the item's folder.
+    ///   - baseFingerprint: of the result that was edited, in hexadecimal digits.
+    ///   - file: the name of the person's file.
+    ///   - sha256: the digest of that file, in hexadecimal digits.
+    ///   - time: UTC, RFC 3339.
     public init(item: String, baseFingerprint: String, file: String, sha256: String, time: String) {
         self.item = item
         self.baseFingerprint = baseFingerprint
@@ -33,9 +39,12 @@ public struct ObjectText: Sendable, Hashable {
 
     /// One of the fields that the recipe names, such as a title.
     public struct Field: Sendable, Hashable, Codable {
+        /// As the recipe names it.
         public var name: String
+        /// As the tool has read it: not checked, and possibly with names of people.
         public var value: String
 
+        /// A field as it is recorded; names and lengths are checked where the texts are read.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -51,6 +60,11 @@ public struct ObjectText: Sendable, Hashable {
     /// Those that are known, in the recipe's order.
     public var fields: [Field]
 
+    /// - Parameters:
+    ///   - item: the name of the item's folder.
+    ///   - fingerprint: of the result that has the object, in hexadecimal digits.
+    ///   - object: its number in the photo.
+    ///   - fields: in the recipe's order.
     public init(item: String, fingerprint: String, object: Int, fields: [Field]) {
         self.item = item
         self.fingerprint = fingerprint
@@ -103,12 +117,22 @@ public struct ReviewMark: Sendable, Codable, Hashable {
     public var fingerprint: String
     /// The number of the object in the photo; nil for the item as a whole.
     public var object: String?
+    /// The name or abbreviation of the person, as they gave it. A person has one mark for each result.
     public var rater: String
+    /// The last one that this person gave.
     public var verdict: ReviewVerdict
+    /// Free text; empty for none.
     public var comment = ""
     /// UTC, RFC 3339.
     public var time: String
 
+    /// - Parameters:
+    ///   - item: the name of the item's folder.
+    ///   - fingerprint: of the result that was looked at, in hexadecimal digits.
+    ///   - object: the number of the object in the photo; nil for the item as a whole.
+    ///   - rater: who gives the mark.
+    ///   - verdict: what they found.
+    ///   - time: UTC, RFC 3339.
     public init(
         item: String,
         fingerprint: String,
