@@ -4,6 +4,14 @@ import Synchronization
 /// Announces that something has changed, from any thread, to all tasks that wait for it.
 ///
 /// Nothing is lost between looking and waiting: read ``generation`` first, then look, then wait for what comes after it.
+///
+/// ```swift
+/// while !Task.isCancelled {
+///     let generation = signal.generation
+///     if let work = nextWork() { return work }
+///     try await signal.wait(after: generation)
+/// }
+/// ```
 package final class ChangeSignal: Sendable {
     private struct State {
         var generation: UInt64 = 0
@@ -12,6 +20,7 @@ package final class ChangeSignal: Sendable {
     }
     private let state = Mutex(State())
 
+    /// A signal of generation 0, for which nobody waits.
     package init() {}
 
     /// How many changes there were.
@@ -26,6 +35,7 @@ package final class ChangeSignal: Sendable {
             defer { state.waiters = [:] }
             return state.waiters
         }
+        // Outside the lock: a resumed task may wait for this signal again at once.
         for waiter in waiters.values { waiter.resume() }
     }
 
@@ -39,6 +49,7 @@ package final class ChangeSignal: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result = state.withLock { state -> Result<Void, any Error>? in
+                    // The handler may have run before the waiter is in the table: then it found nothing to remove.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.generation != generation { return .success(()) }
                     state.waiters[id] = continuation
@@ -57,6 +68,7 @@ package final class ChangeSignal: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.wait(after: generation) }
             group.addTask { try await time.sleep(for: limit) }
+            // Whichever ends first. The other one is cancelled and has ended when the group is left.
             try await group.next()
             group.cancelAll()
         }

@@ -23,6 +23,7 @@ public final class ComputePool: TaskExecutor {
     /// The address space in bytes that a process needs for a pool of this width: its stacks, those of blocking pools and of
     /// libdispatch, and the libraries' heaps. Below it libdispatch waits for ever for threads that cannot start.
     public static func addressSpace(width: Int) -> Int {
+        // Eight more stacks for the other threads; 8 MiB for each of this pool's and 256 MiB for heaps and libraries.
         (width + 8) * WorkerThreads.stackBytes + (width << 23) + (256 << 20)
     }
 
@@ -52,12 +53,14 @@ public final class ComputePool: TaskExecutor {
     /// The order is not fixed, so `body` must write only to elements that no other call writes, and reductions must be
     /// merged in index order afterwards. The result is then the same for any number of threads.
     func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) {
+        // A loop of one index, or on one thread, needs no lock and no other thread.
         if count <= 1 || width == 1 {
             for index in 0..<max(count, 0) { body(index) }
             return
         }
         withoutActuallyEscaping(body) { body in
             let loop = SharedLoop(count: count, body: body)
+            // No more than one thread for each index: the caller itself takes part.
             let offered = min(width, count) - 1
             threads.offer(offered, owner: ObjectIdentifier(loop)) { loop.help() }
             loop.help()

@@ -62,6 +62,7 @@ final class WorkerThreads: Sendable {
 
     /// - Returns: 0, or the system's error number.
     private func start(_ name: String) -> Int32 {
+        // The thread holds the pool until it ends, so that a pool that nobody shuts down is never freed under it.
         let context = Unmanaged.passRetained(self).toOpaque()
         var handle: UInt64 = 0
         let code = cposix_thread_start(
@@ -166,13 +167,14 @@ final class WorkerThreads: Sendable {
 
 /// The system could not start a thread: too many processes, or too little memory for the stacks.
 public struct ThreadStartError: SystemCallError, Hashable, CustomStringConvertible {
-    /// The number of threads requested, and the number that could be started.
+    /// The number of threads that were requested.
     public let wanted: Int
     /// The number that could be started; they have ended again.
     public let started: Int
     /// The system's error number, usually EAGAIN.
     public let systemCode: Int32?
 
+    /// With the next step, since the limit is one of the system and not of the program.
     public var description: String {
         let reason = systemCode.map { ": \(errnoText($0))" } ?? ""
         return "only \(started) of \(wanted) threads could be started\(reason); use fewer threads or raise the limit"

@@ -2,6 +2,7 @@ import Synchronization
 
 /// Thrown by `send` after ``BoundedChannel/finish()``; it carries no element, because the sender still owns it.
 public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
+    /// The fact alone: which stage had finished the channel is known to whoever sends.
     public var description: String { "the channel was finished, nothing more can be sent" }
 }
 

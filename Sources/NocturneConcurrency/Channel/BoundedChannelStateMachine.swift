@@ -13,6 +13,7 @@ package typealias ChannelWaiterID = UInt64
 package struct BoundedChannelStateMachine<Element> {
     /// An element and its cost in bytes.
     package struct BufferedElement {
+        /// What is handed over, from the sender to one receiver.
         package let element: Element
         /// In bytes, 0 or more.
         package let cost: Int
@@ -20,7 +21,9 @@ package struct BoundedChannelStateMachine<Element> {
 
     /// A send that waits for space. Its element belongs to the sender until it is admitted.
     package struct WaitingSender {
+        /// By which the send is admitted or withdrawn.
         package let id: ChannelWaiterID
+        /// Not counted among the bytes of the buffer.
         package let element: BufferedElement
     }
 

@@ -10,6 +10,7 @@ extension MemoryBudget {
         /// Always `overBudget`: waiting does not help, a smaller item or a larger budget does.
         public var faultCode: FaultCode { .overBudget }
 
+        /// Both figures in binary units: for the reason of an item that is refused.
         public var description: String {
             switch self {
             case .tooLarge(let needed, let budget):
@@ -46,7 +47,7 @@ public final class MemoryBudget: Sendable {
         public let peakLeased: Int
         /// Number of leases currently held.
         public let holders: Int
-        /// Number of waiting requests, and the total bytes they request.
+        /// The number of waiting requests.
         public let waiting: Int
         /// The bytes that the waiting requests ask for together.
         public let waitingBytes: Int
@@ -80,7 +81,7 @@ public final class MemoryBudget: Sendable {
     public static func defaultTotal(_ reading: MemoryReading) -> Int {
         let bounds = [reading.cgroupLimitBytes, reading.systemAvailableBytes, reading.addressSpaceAvailableBytes]
         let bound = bounds.compactMap(\.self).min() ?? .max
-        // Neither value is available: use half the memory of a modest laptop.
+        // None of the values is available: use half the memory of a modest laptop.
         guard bound < .max else { return 4 << 30 }
         return max(bound / 100 * 80, 64 << 20)
     }
@@ -180,6 +181,7 @@ public final class MemoryBudget: Sendable {
             let requests = endsLease ? state.machine.release(bytes: bytes) : state.machine.returnPart(bytes: bytes)
             return (state.take(requests), state.onRelease)
         }
+        // Continuations are resumed and the action is called outside the lock: both may ask the budget again.
         resume(grants)
         action?()
     }

@@ -18,6 +18,10 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         /// Whether no other lease may exist at the same time.
         package let exclusive: Bool
 
+        /// - Parameters:
+        ///   - id: not used before in this budget.
+        ///   - bytes: 0 or more.
+        ///   - exclusive: whether no other lease may exist at the same time.
         package init(id: MemoryWaiterID, bytes: Int, exclusive: Bool) {
             self.id = id
             self.bytes = bytes

@@ -59,6 +59,7 @@ public final class PressureGate: Sendable {
     ///   - flag: of the item; once it is raised, the item waits no longer.
     /// - Throws: `CancellationError` when the task or the item is cancelled before it could continue.
     public nonisolated(nonsending) func pass(_ ticket: Ticket? = nil, flag: CancellationFlag) async throws {
+        // The flag is observed before the waiter is registered: raised in between, it finds no waiter, and `begin` sees it.
         let id = state.withLock { $0.newID() }
         let observation = flag.observe { [self] in cancel(id) }
         defer { flag.stopObserving(observation) }

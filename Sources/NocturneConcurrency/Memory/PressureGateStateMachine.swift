@@ -10,6 +10,9 @@ package struct PressureGateStateMachine: Hashable, Sendable {
         /// The order of registration, which decides between equal sequences.
         package let registration: UInt64
 
+        /// - Parameters:
+        ///   - sequence: lower for items that began earlier.
+        ///   - registration: not used before at this gate.
         package init(sequence: Int, registration: UInt64) {
             self.sequence = sequence
             self.registration = registration

@@ -11,6 +11,7 @@ public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, Cus
     /// Scarcer is greater.
     public static func < (left: PressureLevel, right: PressureLevel) -> Bool { left.rawValue < right.rawValue }
 
+    /// The word for logs, events and the status.
     public var description: String {
         switch self {
         case .normal: "normal"
@@ -43,6 +44,7 @@ extension PressureStateMachine {
         /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
         public var calmReadings = 3
 
+        /// The default limits.
         public init() {}
     }
 

@@ -13,6 +13,11 @@ public struct Affine: Hashable, Sendable, Codable {
     /// The position in mm of the centre of voxel (0, 0, 0).
     public var translation: SIMD3<Double>
 
+    /// - Parameters:
+    ///   - columnI: the step in mm along i.
+    ///   - columnJ: the step in mm along j.
+    ///   - columnK: the step in mm along k.
+    ///   - translation: the centre of voxel (0, 0, 0) in mm.
     public init(
         columnI: SIMD3<Double>,
         columnJ: SIMD3<Double>,
@@ -74,7 +79,9 @@ public struct Affine: Hashable, Sendable, Codable {
     /// Nil when the map is singular or not finite.
     public var inverse: Affine? {
         let d = determinant
+        // The volume of a voxel in mm³: even one of 10 nm has 1e-15.
         guard d.isFinite, abs(d) > 1e-30 else { return nil }
+        // The rows of the inverse are the vector products of the columns, divided by the determinant (Cramer's rule).
         let r0 = cross(columnJ, columnK) / d
         let r1 = cross(columnK, columnI) / d
         let r2 = cross(columnI, columnJ) / d

@@ -5,6 +5,9 @@ public struct SliceContour: Hashable, Sendable {
     /// (i, j) in voxel indices, with voxel centres at integers; the last point is connected to the first.
     public var points: [SIMD2<Double>]
 
+    /// - Parameters:
+    ///   - slice: the index k.
+    ///   - points: (i, j) in voxel indices, in either direction of rotation.
     public init(slice: Int, points: [SIMD2<Double>]) {
         self.slice = slice
         self.points = points

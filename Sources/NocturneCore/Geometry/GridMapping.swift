@@ -8,6 +8,7 @@ public struct GridMapping: Sendable, Hashable {
     /// - Parameter tolerance: the greatest distance of corresponding corners in mm.
     /// - Returns: nil when the grids do not have the same voxels.
     public init?(of source: VolumeGeometry, in target: VolumeGeometry, tolerance: Double = 1e-3) {
+        // Six orders with eight choices of direction: all rearrangements of three axes.
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
         for axes in orders where (0..<3).allSatisfy({ target.shape[$0] == source.shape[axes[$0]] }) {
             for signs in 0..<8 {

@@ -25,6 +25,7 @@ public struct PixelBox: Hashable, Sendable, Codable, CustomStringConvertible {
         return PixelBox(x: margin(width), y: margin(height), width: side, height: side)
     }
 
+    /// Such as "256×256 from column 0, row 40".
     public var description: String { "\(width)×\(height) from column \(x), row \(y)" }
 
     /// Whether it has pixels and all of them are in a picture of that size.

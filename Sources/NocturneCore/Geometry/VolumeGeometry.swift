@@ -6,6 +6,9 @@ public struct VolumeGeometry: Hashable, Sendable, Codable {
     /// 0.5.
     public var affine: Affine
 
+    /// - Parameters:
+    ///   - shape: the number of voxels along i, j and k.
+    ///   - affine: from voxel indices to RAS+ mm.
     public init(shape: VolumeShape, affine: Affine) {
         self.shape = shape
         self.affine = affine
@@ -25,6 +28,7 @@ public struct VolumeGeometry: Hashable, Sendable, Codable {
     /// Whether the other grid has the same shape and the same voxel positions within `tolerance` mm at every corner.
     public func matches(_ other: VolumeGeometry, tolerance: Double = 1e-3) -> Bool {
         guard shape == other.shape else { return false }
+        // The distance of two affine maps is largest at a corner of the grid.
         for corner in 0..<8 {
             let index = SIMD3(
                 corner & 1 == 0 ? 0 : Double(shape.x - 1),
@@ -79,6 +83,7 @@ public struct VolumeShape: Hashable, Sendable, Codable, CustomStringConvertible 
     @inlinable
     public func offset(_ i: Int, _ j: Int, _ k: Int) -> Int { i + x * (j + y * k) }
 
+    /// Such as "512×512×300": x, y and z.
     public var description: String { "\(x)×\(y)×\(z)" }
 
     /// The maximum number of voxels of a volume: 2³³, about a cube of 2,048. A larger value indicates a damaged header.

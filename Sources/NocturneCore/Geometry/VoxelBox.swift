@@ -5,6 +5,9 @@ public struct VoxelBox: Hashable, Sendable, Codable {
     /// One beyond the last voxel along each axis.
     public var upper: SIMD3<Int>
 
+    /// - Parameters:
+    ///   - lower: the first voxel along each axis.
+    ///   - upper: one beyond the last voxel along each axis; a box without voxels where it is not above `lower`.
     public init(lower: SIMD3<Int>, upper: SIMD3<Int>) {
         self.lower = lower
         self.upper = upper

@@ -91,6 +91,11 @@ public struct RegionOfInterest: Hashable, Sendable {
     /// How the intensities inside are counted.
     public var histogram: HistogramRule
 
+    /// - Parameters:
+    ///   - name: as the user named it.
+    ///   - space: the coordinate system of the points.
+    ///   - shape: what is measured.
+    ///   - histogram: how intensities are counted.
     public init(name: String, space: Space, shape: Shape, histogram: HistogramRule = .standard) {
         self.name = name
         self.space = space

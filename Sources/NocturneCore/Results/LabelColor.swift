@@ -1,9 +1,16 @@
 /// A colour in eight-bit sRGB.
 public struct LabelColor: Hashable, Sendable, CustomStringConvertible {
+    /// 0 to 255, with the transfer curve of sRGB.
     public let red: UInt8
+    /// 0 to 255, with the transfer curve of sRGB.
     public let green: UInt8
+    /// 0 to 255, with the transfer curve of sRGB.
     public let blue: UInt8
 
+    /// - Parameters:
+    ///   - red: 0 to 255.
+    ///   - green: 0 to 255.
+    ///   - blue: 0 to 255.
     public init(red: UInt8, green: UInt8, blue: UInt8) {
         self.red = red
         self.green = green
@@ -39,6 +46,10 @@ public struct CodedConcept: Hashable, Sendable, Codable {
     /// For people.
     public let meaning: String
 
+    /// - Parameters:
+    ///   - scheme: the designator of the coding scheme, for instance "SCT".
+    ///   - value: the code, unique within the scheme.
+    ///   - meaning: for people.
     public init(scheme: String, value: String, meaning: String) {
         self.scheme = scheme
         self.value = value

@@ -5,6 +5,9 @@ public struct SurfaceMesh: Sendable {
     /// Indices of three vertices, counter-clockwise seen from outside.
     public var triangles: [SIMD3<UInt32>]
 
+    /// - Parameters:
+    ///   - vertices: in RAS+ mm.
+    ///   - triangles: indices of vertices, counter-clockwise seen from outside; they are not checked.
     public init(vertices: [SIMD3<Float>] = [], triangles: [SIMD3<UInt32>] = []) {
         self.vertices = vertices
         self.triangles = triangles

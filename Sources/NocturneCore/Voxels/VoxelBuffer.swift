@@ -15,6 +15,7 @@ public struct AllocationError: SystemCallError, CodedError, CustomStringConverti
 
     /// Always `noMemory`, also if the file of a file-backed buffer could not be created.
     public var faultCode: FaultCode { .noMemory }
+    /// With the size that was asked for, and the system's message for a file.
     public var description: String {
         guard let systemCode else { return "no memory for a buffer of \(bytes) bytes" }
         return "no file for a buffer of \(bytes) bytes: \(String(cString: strerror(systemCode)))"
@@ -27,10 +28,16 @@ public struct AllocationError: SystemCallError, CodedError, CustomStringConverti
 /// resident memory falls as soon as a buffer is freed. Small ones are on the heap: with several threads, unmapping costs more
 /// than they hold. The type guarantees a single writer: the buffer cannot be
 /// copied. ``frozen()`` turns it into a shared, immutable ``FrozenVoxels``.
+///
+/// ```swift
+/// var buffer = try VoxelBuffer<Float>(count: shape.count)
+/// buffer[shape.offset(i, j, k)] = 1
+/// let volume = Volume(geometry: geometry, voxels: buffer.frozen())
+/// ```
 public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked: only this value owns the pointer, and it cannot be copied.
-    /// The number of elements.
     @usableFromInline let base: UnsafeMutablePointer<Element>
+    /// The number of elements.
     public let count: Int
     private let storedBytes: Int
     private let storage: Storage
@@ -42,6 +49,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         /// A mapped file without a name.
         case file
 
+        // 128 KiB.
         static var smallestMapping: Int { 1 << 17 }
 
         /// Zeroes, at an address that is a multiple of 64; nil when the system refuses. Not for files.
@@ -49,6 +57,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
             guard self == .heap else {
                 let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                 guard let address, address != MAP_FAILED else { return nil }
+                // From 4 MiB, two huge pages of 2 MiB: below, a huge page would mostly be unused.
                 if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }
                 return address
             }
@@ -62,6 +71,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     private static func sizes(_ count: Int) throws(AllocationError) -> (bytes: Int, length: Int) {
         precondition(count >= 0, "a buffer cannot have a negative count")
         let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
+        // 2⁴⁶ bytes are 64 TiB, below the 2⁴⁷ of a process's addresses.
         guard !overflow, bytes < 1 << 46 else { throw AllocationError(bytes: Int.max) }
         let page = 4096
         return (bytes, (bytes + page - 1) / page * page)
@@ -94,6 +104,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         guard descriptor >= 0 else { throw AllocationError(bytes: bytes, system: errno) }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // The file has no name from here on: the system frees it with the last mapping, also when the process is killed.
         FileSystem.remove(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
         let code = posix_fallocate(descriptor, 0, off_t(length))
         guard code == 0 else { throw AllocationError(bytes: bytes, system: code) }
@@ -167,6 +178,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         guard storedBytes > 0 else { return }
         switch storage {
         case .heap, .file: memset(base, 0, storedBytes)
+        // Anonymous pages are zero when they are touched again (`madvise(2)`).
         case .mapping: _ = madvise(base, storedBytes, MADV_DONTNEED)
         }
     }
