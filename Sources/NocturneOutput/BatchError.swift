@@ -42,6 +42,7 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         case threadsUnavailable
     }
 
+    /// By which programs decide; the text is for people.
     public let code: Code
     /// Of the folder or file; empty where there is none.
     public let path: String
@@ -50,6 +51,11 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
     /// The `errno` of the system call that failed; nil where none did.
     public let systemCode: Int32?
 
+    /// - Parameters:
+    ///   - code: the kind of fault.
+    ///   - path: of the folder or file; empty where the detail names it.
+    ///   - detail: the fact and the next step.
+    ///   - systemCode: of `errno`; nil where no system call failed.
     public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {
         self.systemCode = systemCode
         self.code = code
@@ -66,6 +72,7 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
     /// For an item that a batch does not have.
     /// - Parameter names: of the batch's items.
     public init(noItem name: String, in folder: String, among names: [String]) {
+        // First a name that was misspelt, then one of which only a part was given.
         let meant =
             Spelling.nearest(to: name, among: names)
             ?? names.first { $0.lowercased().contains(name.lowercased()) }
@@ -75,6 +82,8 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         self.init(.unknownItem, path: "", detail: "there is no item \(name) in \(folder). \(step)")
     }
 
+    /// In the domain `batch`.
     public var faultCode: FaultCode { FaultCode("batch", code.rawValue) }
+    /// The path, where there is one, and the detail.
     public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

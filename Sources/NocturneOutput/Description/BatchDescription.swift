@@ -21,13 +21,21 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     public struct Model: Sendable, Codable, Equatable {
         /// Unique among the models of a batch: events, results and `--only` name the model by it.
         public var id: String
+        /// As the package states it, for people.
         public var name: String
+        /// As the package states it. A changed ``digest`` makes results again even if the version stays.
         public var version: String
         /// SHA-256 of `model.json`, which has the digests of all other files, in hexadecimal: another digest makes results again.
         public var digest: String
         /// True for a package whose results on real images mean nothing; else nil.
         public var demonstration: Bool?
 
+        /// - Parameters:
+        ///   - id: unique among the models of the batch.
+        ///   - name: as the package states it.
+        ///   - version: as the package states it.
+        ///   - digest: SHA-256 of `model.json`, in hexadecimal.
+        ///   - isDemonstration: whether results on real images mean nothing.
         public init(id: String, name: String, version: String, digest: String, isDemonstration: Bool = false) {
             self.id = id
             self.name = name
@@ -61,6 +69,12 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     /// The folders of the model packages, to find them again on `resume`.
     public var modelPaths: [String]
 
+    /// - Parameters:
+    ///   - version: Nocturne's own.
+    ///   - models: those of all recipes.
+    ///   - options: every option that can change a result, by its command-line name.
+    ///   - inputs: absolute paths.
+    ///   - modelPaths: the folders of the packages.
     public init(
         version: String,
         models: [Model],

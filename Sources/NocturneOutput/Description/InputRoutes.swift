@@ -19,6 +19,7 @@ public struct InputRoutes: Sendable {
         self.inputs = inputs
     }
 
+    /// Whether every model processes all inputs that it can read.
     package var isEmpty: Bool { patterns.isEmpty }
 
     /// Why `model` must not process the input; nil when it may.
@@ -29,6 +30,7 @@ public struct InputRoutes: Sendable {
         guard let patterns = patterns[model] else { return nil }
         let names = names(of: path)
         let fits = patterns.contains { pattern in
+            // Without FNM_PATHNAME, so that `*` also matches slashes.
             names.contains { fnmatch(pattern, $0, 0) == 0 }
                 || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
         }

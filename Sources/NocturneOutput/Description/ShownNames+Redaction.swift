@@ -32,6 +32,7 @@ extension ShownNames {
             var result = ""
             var rest = Substring(text)
             var isInWord = false
+            // One pass from the left: what was replaced is never searched again.
             while let first = rest.first {
                 if let length = isInWord ? nil : name(at: rest, isFirst: result.isEmpty) {
                     result += shown(rest.prefix(length))

@@ -31,6 +31,7 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
 
 /// How results show the names of one item's files: by the policy of the batch, and without the words that identify its patient.
 public struct ShownNames: Sendable, Hashable {
+    /// That of the batch.
     public let policy: IdentifierPolicy
     /// As ``PathWords/folded(_:)`` gives them.
     private let words: Set<String>

@@ -94,12 +94,16 @@ public struct EditedLabels: Sendable, Hashable {
 
 /// The edit of an item as its recipe sees it.
 public struct ItemEdit: Sendable, Hashable {
+    /// Where the person's map and the model's are.
     public let labels: EditedLabels
     /// The name of the person's file.
     public let file: String
     /// Of the file, in hexadecimal: part of the fingerprint of the item.
     public let sha256: String
 
+    /// - Parameters:
+    ///   - edit: as the journal has it.
+    ///   - output: the folder of the batch.
     package init(_ edit: LabelEdit, in output: OutputFolder) {
         labels = output.editedLabels(of: edit.item)
         file = edit.file

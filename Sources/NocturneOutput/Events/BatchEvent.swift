@@ -18,6 +18,7 @@ public struct BatchEvent: Sendable, Codable {
 
     /// UTC; set by the reporter.
     public package(set) var time = ""
+    /// By which a reader decides what the other members mean.
     public var event: Kind
     /// The name of the item; nil for an event of the whole batch.
     public var item: String?
@@ -60,6 +61,10 @@ public struct BatchEvent: Sendable, Codable {
             etaSeconds, until, stages
     }
 
+    /// - Parameters:
+    ///   - event: what happened.
+    ///   - item: the name of the item; nil for an event of the whole batch.
+    ///   - reason: for a person.
     package init(_ event: Kind, item: String? = nil, reason: String? = nil) {
         (self.event, self.item, self.reason) = (event, item, reason)
     }

@@ -7,6 +7,7 @@ package import NocturneSystem
 /// A run that takes the output folder over from a run of another machine, which may come back, prepares results in a
 /// separate folder. What the other one still writes, by name or into open files, is then in no folder that counts.
 extension OutputFolder {
+    /// The name of the first folder, and what the names of all others begin with.
     package static let firstStaging = "staging"
 
     /// The name of the folder of a run.

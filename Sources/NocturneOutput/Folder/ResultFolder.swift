@@ -28,6 +28,7 @@ package struct ResultFolder {
     /// Of the folder, which need not exist.
     package let path: String
 
+    /// Looks at nothing yet: whether there is a result is found out by ``writtenFiles()``.
     package init(_ path: String) { self.path = path }
 
     private struct Record: Decodable {
@@ -39,6 +40,7 @@ package struct ResultFolder {
     package func flush() throws(FileSystemError) {
         var folders: Set<String> = []
         for file in FileSystem.files(below: path) {
+            // Files before their folders: a name that is durable must not lead to a file that is not.
             try FileSystem.flush(path + "/" + file)
             for parent in Self.parents(of: file) { folders.insert(parent) }
         }

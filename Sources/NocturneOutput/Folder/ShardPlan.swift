@@ -14,6 +14,11 @@ public struct ShardPlan: Codable, Sendable, Equatable {
         /// Predicted peak memory of the process.
         public let bytes: Int
 
+        /// - Parameters:
+        ///   - number: counted from 1.
+        ///   - items: how many items it has.
+        ///   - seconds: predicted, for the threads of the plan.
+        ///   - bytes: predicted peak memory of the process.
         public init(number: Int, items: Int, seconds: Double, bytes: Int) {
             self.number = number
             self.items = items
@@ -31,6 +36,11 @@ public struct ShardPlan: Codable, Sendable, Equatable {
     /// The number of threads that the seconds are for.
     public let threads: Int
 
+    /// - Parameters:
+    ///   - shards: in the order of their numbers.
+    ///   - version: of Nocturne.
+    ///   - instructionSet: that all machines use; nil when the engine does not have several.
+    ///   - threads: that the seconds are for.
     public init(shards: [Shard], version: String, instructionSet: String?, threads: Int) {
         self.shards = shards
         self.version = version
@@ -60,6 +70,7 @@ extension OutputFolder {
 }
 
 extension BatchError {
+    /// For a command that needs the whole batch, where it is divided.
     package static func divided(_ output: OutputFolder, into count: Int) -> BatchError {
         BatchError(
             .divided,

@@ -3,6 +3,7 @@ package import NocturneConcurrency
 package import NocturneSystem
 
 extension ClaimStateMachine {
+    /// A machine for this process, which knows whether the folder's file system is one of this machine alone.
     package init(_ output: OutputFolder, process: ProcessIdentity, run: String?) {
         let isLocal = FileSystem.isLocal(output.hidden)
         self.init(Claimant(process: process, run: run, locksExcludeAll: isLocal))
@@ -24,12 +25,15 @@ extension BatchLock {
         }
 
         struct Taken: Sendable {
+            /// Of the lock file, locked. Whoever gets it closes it.
             package let descriptor: Int32
+            /// Of this run, in place.
             package let claim: FolderClaim
             /// From a run of another machine that was silent for too long.
             package var isTakenOver = false
         }
 
+        /// This process, as it is written into the lock file and the claim.
         package let holder: Holder
         private let output: OutputFolder
         private let handedOn: Int32?
@@ -82,6 +86,7 @@ extension BatchLock {
     package struct Waiting: Sendable {
         /// For the system calls.
         package var pool: BlockingPool
+        /// By which patience is measured, and attempts are apart.
         package var time: any TimeSource
         /// For a holder of this machine.
         package var patience: Duration
@@ -90,6 +95,12 @@ extension BatchLock {
         /// Reports what is waited for.
         package var note: @Sendable (String) async -> Void
 
+        /// - Parameters:
+        ///   - pool: for the system calls.
+        ///   - time: by which patience is measured.
+        ///   - patience: for a holder of this machine. Claims of other machines have their own.
+        ///   - goesOn: whether the run is still wanted.
+        ///   - note: reports what is waited for.
         package init(
             pool: BlockingPool,
             time: any TimeSource,

@@ -10,6 +10,10 @@ extension BatchLock {
         /// What the run waits for, such as free space on the disk; nil when it does not wait.
         public var waitingFor: String?
 
+        /// - Parameters:
+        ///   - process: that works on the batch.
+        ///   - run: its name; nil without a supervisor.
+        ///   - waitingFor: what it waits for; nil when it does not wait.
         public init(process: ProcessIdentity, run: String?, waitingFor: String? = nil) {
             self.process = process
             self.run = run

@@ -75,6 +75,7 @@ public final class BatchLock: Sendable {
                 }
             case .locked:
                 guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
+                // `flock` with waiting would block a thread of the pool, and could not be given up.
                 try await time.sleep(for: .milliseconds(50))
             case .claimed(let holder): throw inUse(output, holder)
             case .unclear(let holder):
@@ -154,6 +155,7 @@ public final class BatchLock: Sendable {
         case unknown(Int32)
     }
 
+    /// Where the folder's lock file is now: another one lies there when the folder was deleted or moved away and made again.
     package func place(in output: OutputFolder) -> Place { BatchLock.place(of: descriptor, in: output) }
 
     private static func place(of descriptor: Int32, in output: OutputFolder) -> Place {
@@ -187,6 +189,7 @@ extension BatchLock {
             _ = fcntl(handedOn, F_SETFD, FD_CLOEXEC)
             return handedOn
         }
+        // O_NONBLOCK, since a pipe of this name would be waited for; O_NOFOLLOW, since a link would lead elsewhere.
         let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw output.unwritable(errno) }
         let code = locker(descriptor, LOCK_EX)
@@ -224,6 +227,7 @@ extension BatchLock {
     /// Whether a run works on the batch now, and which.
     public static func state(of output: OutputFolder) -> State { state(of: output, lockFile) }
 
+    /// As ``state(of:)``, with another way to lock, which tests replace.
     package static func state(of output: OutputFolder, _ locker: Locker) -> State {
         let descriptor = open(output.lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return [ENOENT, ENOTDIR].contains(errno) ? .free : .unknown(errno) }

@@ -26,6 +26,10 @@ package struct ClaimStateMachine: Sendable {
         /// Whether a lock of this file system excludes everybody who can see the folder: false for shares.
         package var locksExcludeAll: Bool
 
+        /// - Parameters:
+        ///   - process: that asks.
+        ///   - run: that it belongs to; nil without a supervisor.
+        ///   - locksExcludeAll: whether a lock of this file system excludes everybody who can see the folder.
         package init(process: ProcessIdentity, run: String?, locksExcludeAll: Bool) {
             self.process = process
             self.run = run
@@ -50,6 +54,9 @@ package struct ClaimStateMachine: Sendable {
     private var first: (claim: FolderClaim.Found, at: Duration)?
     private var lastLook: Duration?
 
+    /// - Parameters:
+    ///   - claimant: who wants the folder.
+    ///   - isRunningHere: whether a process runs on this machine and in this namespace; false where that is not known.
     package init(
         _ claimant: Claimant,
         isRunningHere: @escaping @Sendable (ProcessIdentity) -> Bool = { $0.isRunningHere }

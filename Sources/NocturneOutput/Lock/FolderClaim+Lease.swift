@@ -39,6 +39,7 @@ extension FolderClaim {
         private let time: any TimeSource
         private let confirmed: Mutex<(at: Moment, isLost: Bool)>
 
+        /// Begins with a sign of life at this moment: the claim has just been written.
         package init(time: any TimeSource) {
             self.time = time
             confirmed = Mutex((Moment(time), false))

@@ -65,6 +65,7 @@ package struct FolderClaim: Sendable {
         for holder: BatchLock.Holder
     ) throws(BatchError) -> FolderClaim? {
         let claim = FolderClaim(output: output, holder: holder, generation: generation + 1)
+        // O_EXCL makes the choice: of several runs, one alone can create the file of a generation.
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let descriptor = open(path(output, claim.generation), flags, 0o600)
         guard descriptor >= 0 else {
@@ -78,6 +79,7 @@ package struct FolderClaim: Sendable {
             FileSystem.remove(path(output, claim.generation))
             throw output.unwritable(code)
         }
+        // A run that saw an older list may have made a later generation meanwhile.
         let others = generations(in: output)
         guard others.max() ?? 0 <= claim.generation else { return nil }
         for old in others where old <= claim.generation - keptGenerations { FileSystem.remove(path(output, old)) }
@@ -135,6 +137,10 @@ extension FolderClaim {
         /// A random number, which is another one with every sign of life.
         package var beat: UInt64
 
+        /// - Parameters:
+        ///   - holder: who writes the file.
+        ///   - isReleased: whether the run has left the folder to others.
+        ///   - beat: another number with every sign of life.
         package init(holder: BatchLock.Holder, isReleased: Bool = false, beat: UInt64 = 0) {
             self.holder = holder
             self.isReleased = isReleased
@@ -151,6 +157,10 @@ extension FolderClaim {
         /// Nil for a file that cannot be read, such as one that is being written.
         package var record: Record?
 
+        /// - Parameters:
+        ///   - generation: counts the runs that have claimed the folder.
+        ///   - text: the file as it was read.
+        ///   - record: nil for a file that cannot be read.
         package init(generation: Int, text: [UInt8], record: Record?) {
             self.generation = generation
             self.text = text

@@ -7,7 +7,9 @@ import NocturneSystem
 package struct DelimitedText: Sendable {
     /// A record, with the number of its first line, from 1.
     package struct Row: Hashable, Sendable {
+        /// Of its first line, from 1: a field with line ends takes several lines.
         package let number: Int
+        /// Without quotes; at least one, and as many as the row has: rows may differ.
         package let fields: [String]
     }
 
@@ -15,7 +17,9 @@ package struct DelimitedText: Sendable {
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         /// The number of the first line of the record, from 1.
         package let row: Int
+        /// The fact, which a message puts after the row.
         package let detail: String
+        /// "row N: FACT".
         package var description: String { "row \(row): \(detail)" }
     }
 

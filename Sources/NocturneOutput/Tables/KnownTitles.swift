@@ -34,6 +34,10 @@ public struct KnownTitles: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - bytes: a table in UTF-8; equal rows count once.
+    ///   - fields: the columns, of which the first one is required.
+    /// - Throws: ``NamedTable/Fault``.
     package init(_ bytes: [UInt8], fields: [String]) throws(NamedTable.Fault) {
         let rows = try NamedTable(bytes, required: Array(fields.prefix(1))).rows
         var seen: Set<[ObjectText.Field]> = []
@@ -52,6 +56,7 @@ public struct KnownTitles: Sendable {
         guard !letters.scalars.isEmpty else { return nil }
         var (best, second): (Match?, Double) = (nil, 0)
         for title in titles {
+            // A score below the second-best changes neither the best title nor its lead, so it need not be computed.
             let least = max(Self.leastScore - Self.leastLead, second)
             guard let score = title.forms.compactMap({ letters.score($0, atLeast: least) }).max() else { continue }
             if score > best?.score ?? 0 {

@@ -9,6 +9,9 @@ package struct NamedTable: Sendable {
         /// The fact: about the whole table it completes "the table …". The caller adds what was expected.
         package let detail: String
 
+        /// - Parameters:
+        ///   - row: of the file, from 1; nil for the table as a whole.
+        ///   - detail: the fact.
         package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
     }
 

@@ -13,6 +13,7 @@ public struct ObjectTextTable: Sendable {
         package let fields: [ObjectText.Field]
     }
 
+    /// In the order of the table.
     package private(set) var rows: [Row] = []
 
     private static let largestFile = 64 << 20
@@ -29,6 +30,10 @@ public struct ObjectTextTable: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - bytes: a table in UTF-8.
+    ///   - fields: those that the recipes name; each is a required column.
+    /// - Throws: ``NamedTable/Fault``, also for an object that is not a number from 1, and for texts of more than 1,000 bytes.
     package init(_ bytes: [UInt8], fields: [String]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: ["item", "object"] + fields)
         for row in table.rows {
