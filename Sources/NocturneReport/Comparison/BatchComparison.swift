@@ -4,23 +4,36 @@ package import NocturneJournal
 package struct BatchComparison: Sendable {
     /// The same input in both batches.
     package struct Pair: Sendable {
+        /// In the first batch, the one that is compared with.
         package let first: JournalItem
+        /// In the second batch.
         package let second: JournalItem
 
         /// For a reader.
         package var name: String { first.name }
+        /// Whether both have a result, so that measures can be compared.
         package var areCompleted: Bool { first.state == .completed && second.state == .completed }
     }
 
     /// One measure of one label of one item in both batches.
     package struct Row: Sendable {
+        /// The name in the first batch.
         package let item: String
+        /// Label, measure and unit; without the model, which may differ.
         package let key: MeasureKey
+        /// In the unit of ``key``; nil for "not measured".
         package let first: Double?
+        /// In the unit of ``key``; nil for "not measured".
         package let second: Double?
         /// The second minus the first; for a measure of agreement the measure itself. Nil if one of them is not measured.
         package let value: Double?
 
+        /// - Parameters:
+        ///   - item: the name in the first batch.
+        ///   - key: label, measure and unit.
+        ///   - first: nil for "not measured", and for a measure of agreement.
+        ///   - second: nil for "not measured", and for a measure of agreement.
+        ///   - value: what is compared over all items.
         package init(item: String, _ key: MeasureKey, first: Double? = nil, second: Double? = nil, value: Double?) {
             (self.item, self.key) = (item, key)
             (self.first, self.second, self.value) = (first, second, value)
@@ -29,20 +42,29 @@ package struct BatchComparison: Sendable {
 
     /// How a measure differs over all items.
     package struct Change: Sendable, Encodable, Equatable {
+        /// As in `statistics.csv`.
         package let label: String
+        /// As in `statistics.csv`.
         package let measure: String
+        /// Of all differences here.
         package let unit: String
+        /// How many items have the measure in both batches.
         package let items: Int
+        /// Over the items, rounded to six decimal places.
         package let meanDifference: Double
+        /// Over the items, rounded to six decimal places.
         package let medianDifference: Double
         /// The one with the largest absolute value.
         package let largestDifference: Double
+        /// The name of the item with ``largestDifference``.
         package let largestItem: String
     }
 
+    /// In the order of the first batch.
     package let pairs: [Pair]
     /// The names of items whose input the other batch does not have.
     package let onlyFirst: [String]
+    /// The names of items whose input the first batch does not have.
     package let onlySecond: [String]
     private let first: BatchContents
     private let second: BatchContents
@@ -56,7 +78,9 @@ package struct BatchComparison: Sendable {
         var pairs: [Pair] = []
         var onlyFirst: [String] = []
         for item in first.items where Self.isCompared(item) {
+            // Paths are compared, since names depend on the other items of a batch.
             let candidates = rest[item.path] ?? []
+            // Two versions of one model may have different ids.
             let isOnly = own[item.path]?.count == 1 && candidates.count == 1
             guard let place = candidates.firstIndex(where: { isOnly || $0.model == item.model }) else {
                 onlyFirst.append(item.name)

@@ -3,12 +3,20 @@ package import NocturneOutput
 
 /// What is compared of a batch.
 package struct BatchContents: Sendable {
+    /// Where the results are.
     package let output: OutputFolder
+    /// All items, in the order of discovery.
     package let items: [JournalItem]
     /// Of completed items, by id.
     package let statistics: [Int64: [Statistic]]
+    /// Empty where the journal does not describe the batch.
     package let models: [BatchDescription.Model]
 
+    /// - Parameters:
+    ///   - output: where the results are.
+    ///   - items: in the order of discovery.
+    ///   - statistics: of completed items, by id.
+    ///   - models: those of the batch.
     package init(
         output: OutputFolder,
         items: [JournalItem],

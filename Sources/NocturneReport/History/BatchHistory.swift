@@ -9,11 +9,15 @@ package struct BatchHistory: Sendable, Encodable {
     package struct Entry: Sendable, Encodable, Equatable {
         /// Of the table of subjects; where it has none, when the item's state last changed, UTC.
         @Nullable package var date: String?
+        /// Of the table of subjects; null where it does not have the item.
         @Nullable package var subject: String?
         /// The output folder, as it was given.
         package let batch: String
+        /// The name of its folder.
         package let item: String
+        /// As in the report: an item that was not processed is `notReached`.
         package let state: String
+        /// The id of its model; null for none.
         @Nullable package var model: String?
         /// What was found, in a few words; empty for an item that is not completed.
         package let result: String
@@ -23,9 +27,13 @@ package struct BatchHistory: Sendable, Encodable {
 
     /// A measure of one item.
     package struct Measure: Sendable, Encodable, Equatable {
+        /// As in `statistics.csv`.
         package let label: String
+        /// As in `statistics.csv`.
         package let measure: String
+        /// Values are only compared with those in the same unit.
         package let unit: String
+        /// Finite; measures without a value are left out.
         package let value: Double
         /// Of the subject's item before; null for its first one.
         @Nullable package var previous: Double?
@@ -33,6 +41,7 @@ package struct BatchHistory: Sendable, Encodable {
         @Nullable package var change: Double?
     }
 
+    /// Part of the JSON document, as of every medical result.
     package let disclaimer = Disclaimer.text
     /// The earliest first.
     package let entries: [Entry]
@@ -61,6 +70,7 @@ package struct BatchHistory: Sendable, Encodable {
                 found.append((entry, statistics))
             }
         }
+        // The place decides between equal dates, so that the order is the same in every run.
         let order = found.indices.sorted {
             (Self.digits(found[$0].entry.date), $0) < (Self.digits(found[$1].entry.date), $1)
         }
@@ -148,10 +158,13 @@ extension BatchHistory {
 
     /// How a measure of a subject has gone from its first item to its last, of those that have at least two.
     package struct Course: Sendable, Equatable {
+        /// As in the table of subjects.
         package let subject: String
+        /// Of one model: values of two models are never put together.
         package let measure: MeasureKey
         /// In the order of time.
         package let values: [Double]
+        /// The last value minus the first, rounded to six decimal places.
         package var change: Double { ComparisonSummary.rounded((values.last ?? 0) - (values.first ?? 0)) }
     }
 

@@ -4,6 +4,7 @@ package import NocturneOutput
 package struct SubjectTable: Sendable {
     /// The table's row of one item.
     package struct Entry: Hashable, Sendable {
+        /// Nil for an empty field, and for a table without such a column.
         package let subject: String?
         /// As in the table: ISO 8601, with or without hyphens.
         package let date: String?
@@ -11,6 +12,7 @@ package struct SubjectTable: Sendable {
 
     private let entries: [String: Entry]
 
+    // Names that common tables have, ISIC's among them; the first one that is there counts.
     private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
     private static let subjects = ["subject", "subject_id", "patient", "patient_id", "lesion_id"]
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]

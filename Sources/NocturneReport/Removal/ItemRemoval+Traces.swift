@@ -10,6 +10,9 @@ extension ItemRemoval {
         /// Paths and fingerprints, which contain nothing else.
         package let marks: Set<String>
 
+        /// - Parameters:
+        ///   - names: of the items' folders.
+        ///   - marks: paths and fingerprints.
         package init(names: [String] = [], marks: [String] = []) {
             self.names = Set(names)
             self.marks = Set(marks)

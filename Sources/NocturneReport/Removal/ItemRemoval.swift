@@ -15,6 +15,7 @@ extension JournalSetting<ItemRemoval.Traces> {
 
 /// Removes items from a batch with everything that is known of them: results, journal, tables, events, page, logs.
 public struct ItemRemoval: Sendable {
+    /// What a removal has done, and what it could not do.
     public struct Outcome: Sendable {
         /// The names of the items that were removed.
         public let items: [String]
@@ -29,6 +30,7 @@ public struct ItemRemoval: Sendable {
         public let items: [String]
         /// How many files are deleted with their folders, and their size.
         public let files: Int
+        /// The sum of the sizes of these files.
         public let bytes: Int
     }
 
@@ -80,6 +82,7 @@ public struct ItemRemoval: Sendable {
             others = items.filter { !isWanted($0) }
             traces = Self.traces(removed, others: others)
             if let earlier { traces = traces.union(earlier) }
+            // Before anything is removed: an interrupted removal can only be completed by what is recorded of it.
             try await journal.set(.unfinishedRemoval, to: traces)
             let digests = removed.map { Self.digest($0.key) }
             let known = try await journal.value(of: .removedItems) ?? []

@@ -22,6 +22,7 @@ package struct BatchMeasure: Sendable {
 
     /// As in `statistics.csv`.
     package let name: String
+    /// That of the median and of the spread.
     package let scale: Scale
     /// The least spread that is assumed, on the scale: differences below it are never unusual.
     package let leastSpread: Double

@@ -20,9 +20,14 @@ public protocol BatchPageParts {
 
 /// A batch as it is reported.
 public struct ReportedBatch: Sendable {
+    /// Where the page is written.
     public let output: OutputFolder
+    /// The values about the whole batch. Items follow in parts.
     package let report: BatchReport
 
+    /// - Parameters:
+    ///   - output: where the page is written.
+    ///   - report: the values about the whole batch.
     package init(output: OutputFolder, report: BatchReport) {
         self.output = output
         self.report = report

@@ -14,9 +14,13 @@ package struct BatchReport: Sendable {
     /// How many items are in memory at once.
     package static let itemsPerPart = 500
 
+    /// What the batch was started with.
     package let description: BatchDescription
+    /// Of all items, by their states.
     package let counts: BatchCounts
+    /// How many items a person may want to look at.
     package let remarks: ReportRemarks
+    /// The values that are far from the batch's median, and how all values are distributed.
     package let unusual: UnusualValues
     /// The marks of reviewers about results as they are now, by the name of the item.
     package let marks: [String: [ReviewMark]]
@@ -24,8 +28,11 @@ package struct BatchReport: Sendable {
     private let texts: [Int64: [Int: ObjectText]]
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
+    /// With the reasons of the first 100.
     package let notCompared: NotCompared
+    /// The columns of `measurements.csv`.
     package let measurements: MeasurementTable
+    /// The columns of `radiomics.csv`.
     package let radiomics: RadiomicsTable
     /// Whether some items are volumes of one file over time.
     package let hasTime: Bool
@@ -36,6 +43,7 @@ package struct BatchReport: Sendable {
 
     /// Completed items that could not be compared with their references.
     package struct NotCompared: Sendable {
+        /// All of them, also those that are not listed.
         package fileprivate(set) var count = 0
         /// The first ones, by their places, each with its note.
         package fileprivate(set) var first: [(place: Int, item: String, note: String)] = []
@@ -107,6 +115,7 @@ package struct BatchReport: Sendable {
             unusual = UnusualValues.Collector(ranges: ranges)
         }
 
+        /// Takes the next item. Its place in the order of calls is its place in the report.
         package mutating func add(_ record: ItemRecord) throws(JournalError) {
             let (item, product) = (record.item, record.product)
             let measures = product.statistics.withoutFeatures

@@ -2,14 +2,21 @@ package import NocturneJournal
 
 /// How one measure of agreement with references is distributed over the compared items.
 package struct ComparisonSummary: Sendable, Equatable, Encodable {
+    /// The id of the model.
     package let model: String
+    /// As in `statistics.csv`.
     package let label: String
+    /// One of ``measureNames``.
     package let measure: String
+    /// Of mean, median and worst.
     package let unit: String
     /// Items that have a value.
     package let count: Int
+    /// Over the items that have a value, rounded to six decimal places.
     package let mean: Double
+    /// Over the items that have a value, rounded to six decimal places.
     package let median: Double
+    /// The lowest value of a coefficient, the highest distance, the difference furthest from zero.
     package let worst: Double
     /// At most five, the worst first.
     package let worstItems: [String]
@@ -51,6 +58,7 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
     package struct Collector {
         private var found: [MeasureKey: [(name: String, value: Double)]] = [:]
 
+        /// Without any item.
         package init() {}
 
         /// - Parameter rows: the statistics of the item.
@@ -72,6 +80,7 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
     /// - Parameter values: of at least one item.
     private init(_ key: MeasureKey, _ values: [(name: String, value: Double)]) {
         let best = Self.measures[key.measure] ?? .high
+        // The name decides between equal values, so that the five worst do not depend on the order of items.
         let ordered = values.sorted { (-best.badness($0.value), $0.name) < (-best.badness($1.value), $1.name) }
         model = key.model
         label = key.label

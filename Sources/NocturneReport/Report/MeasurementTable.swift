@@ -6,7 +6,9 @@ import NocturneOutput
 package struct MeasureKey: Hashable, Sendable {
     /// Empty where the models do not matter.
     package let model: String
+    /// The name of the label, class or region.
     package let label: String
+    /// As in `statistics.csv`.
     package let measure: String
     /// Intensities of PET are standardised uptake values in some items and values of the image in others.
     package let unit: String
@@ -29,6 +31,7 @@ package struct MeasurementTable: Sendable {
     /// `statistics.csv` alone.
     package static let mostColumns = 4096
 
+    /// In the order in which they first occur in the batch.
     package let columns: [MeasureKey]
 
     /// Takes the items of a batch in the order of discovery.
@@ -36,6 +39,7 @@ package struct MeasurementTable: Sendable {
         private var columns: [MeasureKey] = []
         private var known: Set<MeasureKey> = []
 
+        /// Without any column.
         package init() {}
 
         /// Adds the columns that an item has and no item before it. Histograms have too many values for columns.
@@ -46,9 +50,11 @@ package struct MeasurementTable: Sendable {
             }
         }
 
+        /// The table of the items so far.
         package var table: MeasurementTable { MeasurementTable(columns: columns) }
     }
 
+    /// The first line, with its line feed.
     package var header: String {
         ([Self.firstColumns] + columns.map { CSVField.text($0.title) } + ["disclaimer\n"]).joined(separator: ",")
     }

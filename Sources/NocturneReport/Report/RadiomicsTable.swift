@@ -52,6 +52,7 @@ package struct RadiomicsTable: Sendable {
         private var known: Set<String> = []
         private var valueCount = 0
 
+        /// Without any feature.
         package init() {}
 
         /// - Parameter rows: the features of an item alone, as `withoutFeatures` separates them.
@@ -60,6 +61,7 @@ package struct RadiomicsTable: Sendable {
             valueCount += rows.count
         }
 
+        /// The table of the items so far. A feature of both images has one column; the image is a field of the row.
         package var table: RadiomicsTable {
             var known: Set<Substring> = []
             let codes = measures.map(RadiomicsTable.code).filter { known.insert($0).inserted }
@@ -70,6 +72,7 @@ package struct RadiomicsTable: Sendable {
     /// Whether no item has features.
     package var isEmpty: Bool { columns.isEmpty }
 
+    /// The first line, with its line feed.
     package var header: String {
         (["item,model,source,image,label,settings"] + columns.map(CSVField.text) + ["disclaimer\n"])
             .joined(separator: ",")

@@ -6,11 +6,13 @@ public import NocturneOutput
 public struct ReferenceRange: Codable, Hashable, Sendable {
     /// Nil for all models.
     package var model: String?
+    /// As in `statistics.csv`.
     package var label: String
     /// As in `statistics.csv`, such as `volume`, and in its unit.
     package var measure: String
     /// At least one of both is given.
     package var low: Double?
+    /// Nil where there is no upper limit.
     package var high: Double?
 
     /// Whether the range is about a value.
@@ -23,6 +25,7 @@ public struct ReferenceRange: Codable, Hashable, Sendable {
     package func score(of value: Double) -> Double? {
         guard value.isFinite, value < low ?? -.infinity || value > high ?? .infinity else { return nil }
         guard let low, let high, high > low else { return UnusualValues.threshold }
+        // 95 % of a normal distribution lie within 1.96 standard deviations of its mean.
         let deviation = (high - low) / (2 * 1.96)
         return min(max(abs(value - (low + high) / 2) / deviation, UnusualValues.threshold), 99)
     }

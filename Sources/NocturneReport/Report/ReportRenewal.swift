@@ -14,7 +14,9 @@ public typealias BatchSummary =
 public struct ReportRenewal: Sendable {
     /// What the report counts.
     public struct Outcome: Sendable {
+        /// Of all items, by their states.
         public let counts: BatchCounts
+        /// How many items a person may want to look at.
         public let remarks: ReportRemarks
     }
 
@@ -81,11 +83,13 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public struct Notes: Sendable, Codable, Equatable {
         /// The first item with one, and that note.
         public let item: String
+        /// Without a policy for names: as the item's result has it.
         public let text: String
         /// How many items have one.
         public internal(set) var count = 0
     }
 
+    /// Every number is one of completed items, but for those of `reasons`.
     package init(
         noted: Int,
         unusual: Int,

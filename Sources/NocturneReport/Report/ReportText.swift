@@ -20,16 +20,24 @@ package struct ReportText {
         /// Of `batch.json`.
         fileprivate static let schemaVersion = 3
 
+        /// Raised when a member changes its meaning or goes.
         package let schemaVersion: Int
+        /// With a further sentence where a model is a demonstration.
         package let disclaimer: String
+        /// Of the program that has described the batch.
         package let version: String
+        /// Those of all recipes.
         package let models: [BatchDescription.Model]
+        /// By command-line names. Folders are shown as the policy for names has them.
         package let options: [String: String]
+        /// Of all items, by their states.
         package let counts: BatchCounts
+        /// Empty in a report that is written: items follow in parts.
         package let items: [ReportedItem.Entry]
     }
 
     static let statisticsHeader = "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n"
+    /// The first line of `comparison.csv`, without its line feed.
     package static let comparisonHeader = "model,label,measure,unit,items,mean,median,worst,worstItems"
 
     private let report: BatchReport
@@ -37,6 +45,7 @@ package struct ReportText {
     /// The hashes of the paths that are in the list of inputs to try again.
     private var retried: Set<Int> = []
 
+    /// - Throws: an error of the encoder, for a value that JSON does not have.
     package init(_ report: BatchReport) throws {
         self.report = report
         list = try StableJSON.List(Head(report), list: "items")
@@ -89,6 +98,7 @@ package struct ReportText {
 }
 
 extension ReportText.Head {
+    /// The head without items.
     package init(_ report: BatchReport) {
         self.init(
             schemaVersion: Self.schemaVersion,

@@ -11,6 +11,12 @@ package struct ReportWriting {
     private let summaries: [BatchSummary]
     private let flag: CancellationFlag
 
+    /// - Parameters:
+    ///   - journal: from which everything is made.
+    ///   - output: where it is written.
+    ///   - page: the page for people; nil for none.
+    ///   - summaries: what recipes write about all items.
+    ///   - flag: once it is raised, the page is given up, and the report is not.
     package init(
         journal: Journal,
         output: OutputFolder,

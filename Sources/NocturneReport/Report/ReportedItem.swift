@@ -6,7 +6,9 @@ package import NocturneSystem
 public struct ReportedItem: Sendable {
     /// In the order of discovery, from 0.
     package let place: Int
+    /// As the journal has it, with its path.
     package let item: JournalItem
+    /// Of a completed item; names in them are shown as the policy has them.
     package let notes: [Note]
     /// The id of its model; empty for none.
     package let model: String
@@ -16,6 +18,7 @@ public struct ReportedItem: Sendable {
     package let features: [Statistic]
     /// The most unusual first.
     package let unusual: [UnusualValues.Value]
+    /// Of the result as it is now.
     package let marks: [ReviewMark]
     /// What other tools have read, by the number of the object.
     package let texts: [Int: ObjectText]
@@ -44,24 +47,37 @@ public struct ReportedItem: Sendable {
 
     /// In `batch.json`.
     package struct Entry: Codable, Equatable, Sendable {
+        /// A measure that is far from the batch's median, or outside its reference range.
         package struct Unusual: Codable, Equatable, Sendable {
+            /// As in `statistics.csv`.
             package let label: String
+            /// As in `statistics.csv`.
             package let measure: String
+            /// In the measure's unit; null for a label that is missing.
+            /// The absolute z-score, to two decimal places and at most 99.
             @Nullable package var value: Double?
             package let score: Double
+            /// The fact for people, with the median or the range.
             package let text: String
         }
 
         /// A reviewer's mark of the result, or of one object in a photo.
         package struct Mark: Codable, Equatable, Sendable {
+            /// The name or abbreviation of the person.
             package let rater: String
+            /// The number of the object; null for the item as a whole.
+            /// What the person found.
             @Nullable package var object: String?
             package let verdict: ReviewVerdict
+            /// Empty for none.
             package let comment: String
         }
 
+        /// The name of its folder.
         package let item: String
+        /// An item that waits or was interrupted is `notReached`.
         package let state: String
+        /// The input, as the policy for names shows it.
         package let source: String
         /// Why it was not completed, or from where its result was taken, or what it has lost; null for other completed items. Code, stage
         /// and remedy are null for completed items, except where a watch has removed files of the result.

@@ -6,6 +6,7 @@ import NocturneOutput
 package enum TimeTable {
     /// Measures of the image itself in a result for one of several volumes in a file: its number from 0, and its time in s.
     package static let timePoint = "timePoint"
+    /// In seconds.
     package static let time = "time"
 
     private static let image = "image"
@@ -16,6 +17,7 @@ package enum TimeTable {
         ("intensityMaximum", "intensityMaximum"), ("intensityMedian", "intensityMedian"),
     ]
 
+    /// The first line, with its line feed.
     package static let header =
         "source,model,timePoint,timeS,label," + measures.map(\.1).joined(separator: ",")
         + ",intensityUnit,item,disclaimer\n"

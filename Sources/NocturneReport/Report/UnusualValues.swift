@@ -12,11 +12,17 @@ import NocturneOutput
 package struct UnusualValues: Sendable {
     /// How a measure of one label is distributed over the items of one model, among the values in one unit.
     package struct Distribution: Sendable, Equatable, Encodable {
+        /// The id of the model.
         package let model: String
+        /// As in `statistics.csv`.
         package let label: String
+        /// As in `statistics.csv`.
         package let measure: String
+        /// Of the median.
         package let unit: String
+        /// On which the spread is.
         package let scale: BatchMeasure.Scale
+        /// How many values have a place on the scale.
         package let count: Int
         /// In the measure's unit.
         package let median: Double
@@ -28,7 +34,9 @@ package struct UnusualValues: Sendable {
     package struct Value: Sendable, Equatable {
         /// The item's place in the report.
         package let item: Int
+        /// As in `statistics.csv`.
         package let label: String
+        /// As in `statistics.csv`.
         package let measure: String
         /// Nil for a label that is missing.
         package let value: Double?
@@ -38,6 +46,7 @@ package struct UnusualValues: Sendable {
         package let text: String
     }
 
+    /// In the order of model, label, measure and unit.
     package let distributions: [Distribution]
     /// The most unusual first; equal ones in the order of the items.
     package let values: [Value]
@@ -91,6 +100,7 @@ package struct UnusualValues: Sendable {
         /// Made when the first column is long enough.
         private var parts: TemporaryRows?
 
+        // 6 KiB a part: large enough for few rows, small enough for hundreds of columns in memory.
         private static let valuesInPart = 512
 
         mutating func append(_ value: Double?, of item: Int, to key: MeasureKey) throws(JournalError) {
@@ -215,6 +225,7 @@ extension UnusualValues.Distribution {
             scale: measure.scale,
             count: places.count,
             median: measure.scale.value(at: middle),
+            // 1.4826 is the reciprocal of the 0.75 quantile of the standard normal distribution.
             spread: max(1.4826 * deviation, measure.leastSpread)
         )
     }

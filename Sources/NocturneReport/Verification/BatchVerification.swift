@@ -10,7 +10,9 @@ import Synchronization
 /// Files are hashed first. One that differs from what was recorded is reported as such and not read further; the others are,
 /// while the system still has them in memory.
 public struct BatchVerification: Sendable {
+    /// The batch that is checked.
     package let output: OutputFolder
+    /// Reads what the files of a result contain.
     package let inspection: any ResultInspection
     private let checksSources: Bool
     /// Whose results are checked; nil for all.

@@ -14,8 +14,11 @@ public protocol ResultInspection: Sendable {
 
 /// A finished item, as the journal has it.
 public struct CommittedItem: Sendable {
+    /// Of its folder.
     public let name: String
+    /// The path of its folder.
     public let folder: String
+    /// In hexadecimal digits; of a copy without a journal the one in `result.json`, empty where that cannot be read.
     public let fingerprint: String
     /// Its files without `result.json` that are, to the byte, what was recorded: only these are worth reading.
     public let wholeFiles: Set<String>
@@ -32,6 +35,7 @@ public struct ResultFindings: Sendable {
     /// Files of the batch that must exist because of this item, such as a contact sheet.
     public var batchFiles: Set<String> = []
 
+    /// Without faults and without a product.
     public init() {}
 
     /// Adds a fault of a file, by its path below the item's folder.

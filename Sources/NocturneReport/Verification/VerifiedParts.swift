@@ -25,6 +25,7 @@ public struct VerificationPart: Sendable, Hashable, CustomStringConvertible {
         return (Int(digits, radix: 16) ?? 0) % count == number - 1
     }
 
+    /// "NUMBER/COUNT", as ``init(_:)`` reads it.
     public var description: String { "\(number)/\(count)" }
 }
 
@@ -35,6 +36,7 @@ public struct VerifiedParts: Codable, Sendable, Hashable {
     /// By number, UTC.
     public private(set) var times: [Int: String] = [:]
 
+    /// Without any verification.
     public init() {}
 
     /// A journal that others have changed may have any count.
