@@ -103,6 +103,7 @@ public struct BatchEngine: Sendable {
     /// - Returns: nil when a run on another machine has the folder by now.
     private func open(_ pools: Pools, _ monitor: MachineMonitor) async throws -> OpenBatch? {
         let output = options.output
+        // What can be refused without the folder is checked before it is made: a mistyped path leaves nothing behind.
         let place = try await pools.blocking.run { [recipes, options] in
             let place = OutputFolder.Place(output)
             try place.check(inputs: options.description.inputs, home: OutputFolder.Place.home)
@@ -128,6 +129,8 @@ public struct BatchEngine: Sendable {
         guard let lock = taken else { return nil }
         waiting.lock = lock
         await progress.writeEvents(while: { lock.holdsFolder })
+        // Events are written, and the journal is opened, only with the lock: a folder that was taken over has its files replaced
+        // first.
         let journal = try await disk().retryingWhenFull { [waiting] in
             if lock.isTakenOver { try await Journal.replaceFile(at: output.journal) }
             return try await Journal(

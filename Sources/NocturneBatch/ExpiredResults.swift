@@ -25,6 +25,7 @@ struct ExpiredResults {
     /// - Throws: `JournalError`.
     func remove() async throws {
         let journal = context.journal
+        // What a run before this one has not finished.
         try await removeFiles(of: try await journal.value(of: .expiringItems) ?? [])
         let reason = reason.text
         let older = retention.older(of: try await journal.items(in: .completed), at: context.time.wallClock)
@@ -78,6 +79,7 @@ struct ExpiredResults {
     private func expire(_ records: [ItemRecord]) async throws {
         guard !records.isEmpty else { return }
         let (reason, time, names) = (reason, context.time.wallClock.timestamp, records.map(\.item.name))
+        // The names first, then the items, then the files: whenever the process is killed, the next run knows what is left.
         try await context.journal.set(.expiringItems, to: names)
         try await context.journal.merge(
             records.map { record in

@@ -117,6 +117,7 @@ struct ItemProcessing {
                 show: show
             )
         )
+        // The first part only waits for a cancellation. When it returns, the others are cancelled; when they have ended, it is.
         await withTaskGroup(of: Part.self) { group in
             group.addTask {
                 await context.control.cancelled()

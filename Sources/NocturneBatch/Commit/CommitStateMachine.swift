@@ -21,6 +21,7 @@ package struct CommitStateMachine<ID: Hashable & Sendable>: Hashable, Sendable {
         case cleanUp
     }
 
+    /// What the caller does now, before it answers.
     package enum Action: Hashable, Sendable {
         /// There is nothing to do.
         case wait
@@ -76,6 +77,7 @@ package struct CommitStateMachine<ID: Hashable & Sendable>: Hashable, Sendable {
     /// The action could not be performed.
     /// - Returns: the items that have ended with it, failed.
     package mutating func failed() -> [ID] {
+        // The error of a single item is its own. That of a group may be one item's: each is tried by itself.
         if group.count == 1 { return end() }
         single += group
         group = []

@@ -68,6 +68,8 @@ actor Committer {
         case .flush(let ids):
             let items = ids.compactMap { entries[$0]?.message.item }
             let folders = items.map { (path: $0.stagedResult, name: $0.item.name) }
+            // Results on another disk are copied, and flushed one by one. On this one a single item has its few files flushed, and
+            // a group the whole file system, with one wait.
             try await environment.blocking.run {
                 if output.work != nil {
                     for folder in folders { try output.bring(folder.path, as: folder.name) }
@@ -80,6 +82,7 @@ actor Committer {
             }
         case .place(let id):
             guard let item = entries[id]?.message.item else { return }
+            // Asked before each rename: another run may have taken the folder since the last one.
             try await environment.health.checkHold()
             try await place(item)
         case .flushParent:
@@ -122,6 +125,7 @@ actor Committer {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let message = entry.message
         var seconds = message.seconds
+        // With the time of the whole group: the flush cannot be divided among its items.
         seconds[.write, default: 0] += (environment.time.monotonic - entry.start).inSeconds
         if let error {
             await environment.end(message.item, in: .write, with: error, seconds: seconds)

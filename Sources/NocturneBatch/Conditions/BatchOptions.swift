@@ -5,7 +5,9 @@ package import NocturneSystem
 
 /// How a run ended.
 public struct BatchOutcome: Sendable {
+    /// Of all items of the batch, by their states.
     public let counts: BatchCounts
+    /// How the run was asked to end, from which its exit code follows.
     public let mode: RunControl.Mode
     /// The largest sum of leases there was, less what released models had given back by then.
     public let peakLeasedBytes: Int
@@ -27,6 +29,10 @@ public struct StallPolicy: Sendable {
     /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
     public var action: @Sendable (String) -> Void
 
+    /// - Parameters:
+    ///   - seconds: without progress; nil for never.
+    ///   - itemSeconds: for one item, in all stages together; nil for never.
+    ///   - action: called with what is stuck, from a separate thread; ends the process.
     public init(seconds: Int?, itemSeconds: Int? = nil, action: @escaping @Sendable (String) -> Void) {
         self.seconds = seconds
         self.itemSeconds = itemSeconds
@@ -45,6 +51,11 @@ public struct ResourceLimits: Sendable {
     /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
     public var processBytes: Int?
 
+    /// - Parameters:
+    ///   - threads: of the compute pool.
+    ///   - memoryBytes: nil for 80 % of what is available.
+    ///   - loadedBytes: resident bytes that loading the models took.
+    ///   - processBytes: resident bytes before the run; nil to ask the system.
     public init(threads: Int, memoryBytes: Int? = nil, loadedBytes: Int = 0, processBytes: Int? = nil) {
         self.threads = threads
         self.memoryBytes = memoryBytes
@@ -66,6 +77,7 @@ public struct RunRules: Sendable {
     public var isChangeConfirmed = false
     /// When the latest items end the run.
     public var stop = StopRules()
+    /// Whether a full disk is waited for.
     public var onFull = FullDiskPolicy.pause
     /// Nil for that of the paths; a pilot is spread then.
     public var order: WorkOrder?
@@ -77,6 +89,7 @@ public struct RunRules: Sendable {
     public var waitsForApproval = true
     /// How new inputs are waited for; nil for the inputs as they are.
     public var watch: FolderWatcher?
+    /// When items may be started; all day unless it is set.
     public var hours = WorkingHours()
     /// Nothing is started that would probably not be finished at this time, in seconds since 1970, whatever the hours are; nil
     /// for no such time.
@@ -86,6 +99,7 @@ public struct RunRules: Sendable {
     /// The ranges that values are expected in; nil for those of the runs before.
     public var referenceRanges: [ReferenceRange]?
 
+    /// The rules without options: everything is processed in the order of discovery, and nothing that failed is tried again.
     public init() {}
 }
 
@@ -98,6 +112,10 @@ public struct SupervisionState: Sendable {
     /// The descriptor of the folder's lock, where the supervisor has kept it after a crash; nil otherwise.
     public var lock: Int32?
 
+    /// - Parameters:
+    ///   - supervisor: its name; nil without one.
+    ///   - previousCrash: how the engine before this one crashed; nil for the first one.
+    ///   - lock: the descriptor that the supervisor has kept; nil for none.
     public init(supervisor: String? = nil, previousCrash: String? = nil, lock: Int32? = nil) {
         self.supervisor = supervisor
         self.previousCrash = previousCrash
@@ -107,10 +125,15 @@ public struct SupervisionState: Sendable {
 
 /// What a run needs to know besides the recipes.
 public struct BatchOptions: Sendable {
+    /// Where the batch is.
     public var output: OutputFolder
+    /// What the batch is made of; compared with what the journal has of it.
     public var description: BatchDescription
+    /// What the run may use of the machine.
     public var resources: ResourceLimits
+    /// What is processed when, and what failures lead to.
     public var rules: RunRules
+    /// What the supervisor passes on.
     public var supervision: SupervisionState
     /// Output folders of other batches, whose results are taken where they are those of items of this one; none for those of the
     /// run before.
@@ -120,6 +143,12 @@ public struct BatchOptions: Sendable {
     /// The page written with the report; nil for none.
     public var page: (any BatchPage)?
 
+    /// - Parameters:
+    ///   - output: where the batch is.
+    ///   - description: what it is made of.
+    ///   - resources: what the run may use of the machine.
+    ///   - rules: what is processed when.
+    ///   - supervision: what the supervisor passes on; empty without one.
     public init(
         output: OutputFolder,
         description: BatchDescription,

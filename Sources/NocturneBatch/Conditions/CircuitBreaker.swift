@@ -23,6 +23,7 @@ package struct CircuitBreaker: Sendable {
         /// Those before.
         var earlier = (all: 0, labelled: 0)
         /// Where empty maps are usual, as with a model of rare lesions, many in a row show nothing.
+        // Without earlier maps it holds, too: 0 is at least 0.3 times 0.
         var isEmptyUnusual: Bool { Double(earlier.labelled) >= 0.3 * Double(earlier.all) }
     }
 
@@ -38,6 +39,7 @@ package struct CircuitBreaker: Sendable {
             guard let limit else { return nil }
             items.append(isTrue ? name : nil)
             trueCount += isTrue ? 1 : 0
+            // At most one is removed for one that is added: the list has as many items as the rule looks at.
             if items.count > limit.count, items.removeFirst() != nil { trueCount -= 1 }
             let isReached = items.count == limit.count && Double(trueCount) >= limit.share * Double(limit.count)
             return isReached ? items.compactMap(\.self) : nil
@@ -69,6 +71,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
+    /// Has seen no item yet. A run keeps one over all its rounds.
     package init(_ rules: StopRules) { self.rules = rules }
 
     /// How many names it keeps: no more than the rules look at.
@@ -176,6 +179,7 @@ public struct StopRules: Sendable, Hashable {
     package var sameCode: Int?
     /// Label maps of a model in a row without a voxel.
     package var empty: Int?
+    /// Items that fail, with any code.
     package var failed: Share?
     /// Items with values outside of the ranges of `--norms`, or with intensities that the model was not trained on.
     package var outside: Share?

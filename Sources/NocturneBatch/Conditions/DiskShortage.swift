@@ -27,17 +27,22 @@ package struct MachineMeasurement: Hashable, Sendable {
     package var grantedBytes: Int?
     /// What an attempt to write was refused for, and how.
     package var refusedBytes: Int?
+    /// What the refusal is for; nil without one.
     package var refusal: DiskRefusal?
+    /// Of the machine and of this process; nil when it was not asked for.
     package var memory: MemoryReading?
     /// Whether the free space was measured for an earlier item.
     var isEarlier = false
 
+    /// Nothing is known yet.
     package init() {}
 }
 
 /// More is needed on the disk than is there.
 package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
+    /// For the item and all that are active, with ``spareBytes``.
     package let neededBytes: Int
+    /// For this user, on the disk with the least; `Int.max` where that is not known.
     package let freeBytes: Int
     /// How the system refused to write; nil when it was not asked.
     package let refusal: DiskRefusal?
@@ -47,6 +52,10 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
     /// How long a run in which nothing is active waits for space.
     package static let patience = Duration.seconds(86_400)
 
+    /// - Parameters:
+    ///   - neededBytes: for the item and all that are active.
+    ///   - freeBytes: for this user.
+    ///   - refusal: how the system refused to write; nil when it was not asked.
     package init(neededBytes: Int, freeBytes: Int, refusal: DiskRefusal?) {
         self.neededBytes = neededBytes
         self.freeBytes = freeBytes
@@ -55,9 +64,11 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
 
     /// How long nothing is written after a number of refusals in a row: an attempt that succeeds can be misleading, too.
     package static func pause(afterRefusals count: Int) -> Duration {
+        // 1 s, 2 s, 4 s and so on, up to a minute.
         count == 0 ? .zero : .seconds(min(60, 1 << min(count - 1, 6)))
     }
 
+    /// The fact, which follows the name of the disk or folder.
     package var description: String {
         if freeBytes < neededBytes {
             return "is full: \(ByteCount(freeBytes)) free, about \(ByteCount(neededBytes)) needed"

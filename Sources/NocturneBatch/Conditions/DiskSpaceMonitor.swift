@@ -24,6 +24,7 @@ struct DiskSpaceMonitor: Sendable {
             let free = places.map { FileSystem.freeBytes(at: $0) ?? .max }.min() ?? .max
             result.freeBytes = free
             result.capacityBytes = places.compactMap { FileSystem.capacityBytes(at: $0) }.min()
+            // Free bytes that do not suffice are an answer without an attempt.
             guard attempt, free >= bytes else { return result }
             if let refused = refusal(of: bytes) {
                 result.refusedBytes = bytes
@@ -53,6 +54,7 @@ struct DiskSpaceMonitor: Sendable {
             } catch {
                 let code = (error as? any SystemCallError)?.systemCode.flatMap(DiskProbe.outOfSpace)
                 let said = refusals < DiskSpaceMonitor.believedRefusals ? code : nil
+                // A run that is to end does not wait for space.
                 guard waiting.control.mode == .running else { throw error }
                 let refused = await waiting.probes.run { refusal(of: DiskShortage.spareBytes) }
                 guard let code = refused?.code ?? said else { throw error }
@@ -74,6 +76,7 @@ struct DiskSpaceMonitor: Sendable {
         let start = waiting.time.monotonic
         var hasSaid = false
         while waiting.control.mode == .running {
+            // Read before measuring: a change that comes meanwhile ends the wait below at once.
             let generation = waiting.control.changes.generation
             let measured = await measure(bytes: DiskShortage.spareBytes, attempt: true)
             let waited = waiting.time.monotonic - start

@@ -16,6 +16,10 @@ public struct FolderWatcher: Sendable, Hashable {
     /// What older results lose; empty where they are removed as a whole.
     public var drops: Set<DisplayFiles> = []
 
+    /// - Parameters:
+    ///   - quietSeconds: without a change after which a file counts as whole.
+    ///   - stopFile: ends the watch once it is there; nil for none.
+    ///   - takesStopFile: whether the watch removes it.
     public init(quietSeconds: Int, stopFile: String? = nil, takesStopFile: Bool = false) {
         self.quietSeconds = quietSeconds
         self.stopFile = stopFile
@@ -32,6 +36,7 @@ public struct FolderWatcher: Sendable, Hashable {
     ///   - failures: rounds in a row that failed, each of which doubles the time.
     package func pause(afterSearch search: Duration, failures: Int) -> Duration {
         let ordinary = max(1, min(quietSeconds / 4, 30), Int(min(search.inSeconds * 10, Double(quietSeconds))))
+        // Doubled after each failure, up to five minutes: a share that comes back is noticed soon, and asked rarely.
         return .seconds(max(ordinary, failures > 0 ? min(1 << min(failures, 16), 300) : 0))
     }
 

@@ -15,6 +15,11 @@ package actor MachineMonitor {
         /// Shows what the run does; called on a thread that may wait.
         let show: @Sendable (RunProgress) -> Void
 
+        /// - Parameters:
+        ///   - budget: admits nothing above the level normal.
+        ///   - gate: gets the level.
+        ///   - processBudget: for the whole process, in bytes; the budget of the leases is smaller.
+        ///   - show: records what the run does.
         package init(
             budget: MemoryBudget,
             gate: PressureGate,
@@ -53,6 +58,13 @@ package actor MachineMonitor {
     /// Between two signs of life, in seconds.
     private static let heartbeatSeconds = 30
 
+    /// - Parameters:
+    ///   - control: notified of samples and of the file that ends the watch.
+    ///   - progress: gets changes of the level, and signs of life.
+    ///   - time: by which samples are apart.
+    ///   - probes: threads that may hang at a share.
+    ///   - watch: nil for a run that does not wait for new inputs.
+    ///   - readMemory: replaced by tests.
     package init(
         control: RunControl,
         progress: ProgressReporter,
@@ -108,6 +120,7 @@ package actor MachineMonitor {
         if isStopRequested { await drain() }
     }
 
+    /// Nobody follows the pressure any longer; the gate and the budget keep their last state.
     package func stopFollowing() {
         followers = nil
         pressure = nil
@@ -144,6 +157,7 @@ package actor MachineMonitor {
             followers.gate.setLevel(change.to)
             followers.budget.setAdmitting(change.to == .normal)
             control.changes.notify()
+            // The C library keeps what was freed: it is given back to the system when that matters.
             if change.to != .normal { cposix_trim_heap() }
             let reason = "\(change.from) to \(change.to): \(change.reason); \(Self.consequence(of: change.to))"
             await emit(BatchEvent(.pressure, reason: reason), reading, followers)

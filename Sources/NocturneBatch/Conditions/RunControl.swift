@@ -4,6 +4,7 @@ import Synchronization
 
 /// What signals and requests do to a run, from any thread, at once: flags are raised before any actor gets its turn.
 public final class RunControl: Sendable {
+    /// How far a run has been stopped; it never goes back.
     public enum Mode: Int, Sendable {
         case running
         /// Nothing more is started.
@@ -42,12 +43,15 @@ public final class RunControl: Sendable {
     /// Notified of every change of the mode and every request, and of what else the scheduler may wait for.
     package let changes = ChangeSignal()
 
+    /// A run that works: nothing was requested yet.
     public init() {}
 
+    /// The mode now. A change is announced by ``changes``.
     public var mode: Mode { state.withLock { $0.mode } }
 
     /// Stops every item at its next check of the flag.
     public func cancel() {
+        // Before the general flag and outside any actor: items stop at their next check, whatever the actors are doing.
         state.withLock { state in
             state.mode = .cancelled
             state.stopActive()
@@ -141,6 +145,7 @@ public final class RunControl: Sendable {
         }
     }
 
+    /// The item has ended: requests no longer reach it, and its postponement is forgotten.
     package func removeFlag(for name: String) {
         state.withLock { state in
             state.itemFlags[name] = nil
@@ -167,6 +172,7 @@ public final class RunControl: Sendable {
             let present = state.pause
             guard present?.awaitsApproval != true else { return }
             var pause = pause
+            // A pause that is changed goes on since its beginning, as the user sees it.
             if let present, !pause.awaitsApproval { pause.since = present.since }
             state.pause = pause
             if state.mode == .running, pause.releasesMemory { state.release(.paused) }
@@ -246,6 +252,9 @@ public struct FirstRequest: Codable, Sendable, Hashable {
     /// Whether active items are put back at their next tile, and nothing else is started until these have ended.
     public let now: Bool
 
+    /// - Parameters:
+    ///   - names: of items, in the order in which they are started.
+    ///   - now: whether active items are put back for them.
     public init(_ names: [String], now: Bool = false) { (self.names, self.now) = (names, now) }
 }
 

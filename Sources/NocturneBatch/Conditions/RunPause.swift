@@ -14,6 +14,11 @@ public struct RunPause: Codable, Sendable, Hashable {
     /// Whether a pilot waits for its approval, which alone ends this pause.
     public let awaitsApproval: Bool
 
+    /// - Parameters:
+    ///   - since: in seconds since 1970.
+    ///   - until: in seconds since 1970; nil for a pause that only a request ends.
+    ///   - releasesMemory: whether active items are put back.
+    ///   - awaitsApproval: whether a pilot waits for its approval.
     public init(since: Int, until: Int? = nil, releasesMemory: Bool = false, awaitsApproval: Bool = false) {
         (self.since, self.until, self.releasesMemory) = (since, until, releasesMemory)
         self.awaitsApproval = awaitsApproval
@@ -105,6 +110,7 @@ actor PauseKeeper {
         let (pause, before) = (control.pause, recorded)
         if pause != before {
             recorded = pause
+            // A chain, so that pauses are recorded in their order. The actor itself would let a later call overtake.
             recording = Task { [recording] in
                 await recording?.value
                 await record(pause, after: before)

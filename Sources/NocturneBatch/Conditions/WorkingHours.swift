@@ -17,6 +17,7 @@ public struct WorkingHours: Sendable, Hashable {
             minutes = 60 * hour + minute
         }
 
+        /// "06:30": always with two digits each.
         public var description: String {
             func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
             return "\(two(minutes / 60)):\(two(minutes % 60))"
@@ -25,7 +26,9 @@ public struct WorkingHours: Sendable, Hashable {
 
     /// Items are started from the first time of the day until the second, which may be one of the next day.
     public struct Window: Sendable, Hashable {
+        /// The first minute in which items may be started.
         public let from: TimeOfDay
+        /// The first minute in which nothing is started; before ``from`` for hours over midnight.
         public let until: TimeOfDay
 
         /// From text such as "20:00-06:00"; nil for other text, and where both times are the same.
@@ -45,6 +48,9 @@ public struct WorkingHours: Sendable, Hashable {
     /// Nothing is started that would probably not be finished at the next such time after the start of the run.
     public var finishBy: TimeOfDay?
 
+    /// - Parameters:
+    ///   - window: nil for all day.
+    ///   - finishBy: nil for no such time.
     public init(window: Window? = nil, finishBy: TimeOfDay? = nil) {
         self.window = window
         self.finishBy = finishBy
@@ -53,6 +59,7 @@ public struct WorkingHours: Sendable, Hashable {
     /// Seconds until items may be started, at a number of seconds after midnight; 0 while they may.
     package func secondsUntilOpen(at second: Int) -> Int {
         guard let window else { return 0 }
+        // Modulo a day, so that hours over midnight need no separate case.
         let sinceOpening = WorkingHours.modulo(second - 60 * window.from.minutes)
         let length = WorkingHours.modulo(60 * (window.until.minutes - window.from.minutes))
         return sinceOpening < length ? 0 : WorkingHours.day - sinceOpening

@@ -10,6 +10,9 @@ public struct Discovery: Sendable {
     /// What identifies patients in the paths of all files.
     public var patients: PatientFolders
 
+    /// - Parameters:
+    ///   - notes: remarks that are not about a single item.
+    ///   - patients: what identifies patients in paths.
     public init(notes: [String] = [], patients: PatientFolders = PatientFolders()) {
         (self.notes, self.patients) = (notes, patients)
     }

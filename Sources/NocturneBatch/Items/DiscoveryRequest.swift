@@ -4,8 +4,11 @@ public import NocturneOutput
 
 /// The inputs and filters of a batch.
 public struct DiscoveryRequest: Sendable {
+    /// Files and folders, as absolute paths.
     public var inputs: [String]
+    /// Shell patterns, one of which a file has to match; empty for all files. `*` also matches slashes.
     public var include: [String] = []
+    /// Shell patterns of files that are left out, also of those that ``include`` names.
     public var exclude: [String] = []
     /// Folders not to be walked: the output folder.
     public var pruned: [String] = []
@@ -20,6 +23,7 @@ public struct DiscoveryRequest: Sendable {
     /// How items are named; nil for the names of their files and folders.
     package var namePattern: NamePattern?
 
+    /// All files of some inputs, without patterns.
     public init(inputs: [String]) { self.inputs = inputs }
 
     /// What a batch is made of.

@@ -5,6 +5,7 @@ public import NocturneSystem
 public struct InputFiles: Sendable {
     private let table: FoundTable
 
+    /// The files of the search that fills this table.
     package init(_ table: FoundTable) { self.table = table }
 
     /// Whether the inputs have a file at this path.
@@ -78,6 +79,7 @@ public final class FoundItems {
         if portion.count == FoundTable.itemsAtOnce || bytes > FoundTable.bytesAtOnce { try hand() }
     }
 
+    /// As ``add(_:)`` of each, in this order.
     public func add(contentsOf items: some Sequence<DiscoveredItem>) throws {
         for item in items { try add(item) }
     }

@@ -6,6 +6,7 @@ public enum Stage: String, Sendable, Codable, CaseIterable {
 extension Stage: Comparable {
     private var place: Int { Stage.allCases.firstIndex(of: self)! }
 
+    /// The order of the pipeline.
     public static func < (left: Stage, right: Stage) -> Bool { left.place < right.place }
 
     /// The stage after this one; nil after the last.
@@ -14,13 +15,23 @@ extension Stage: Comparable {
 
 /// A large buffer, alive from the stage that makes it through the last one that needs it.
 public struct PlannedBuffer: Sendable, Hashable {
+    /// For messages and tests.
     public let name: String
+    /// The whole size, whether it is in memory or in a file.
     public let bytes: Int
+    /// The stage that makes it.
     public let from: Stage
+    /// The last stage that needs it, which frees it.
     public let through: Stage
     /// Whether it is backed by a file in staging.
     public let isInFile: Bool
 
+    /// - Parameters:
+    ///   - name: for messages and tests.
+    ///   - bytes: its size.
+    ///   - from: the stage that makes it.
+    ///   - through: the last stage that needs it.
+    ///   - isInFile: whether it is backed by a file in staging.
     public init(_ name: String, bytes: Int, from: Stage, through: Stage, isInFile: Bool = false) {
         self.name = name
         self.bytes = bytes
@@ -37,6 +48,7 @@ public struct PlannedBuffer: Sendable, Hashable {
 
 /// What an item will need, known from its header.
 public struct ItemPlan: Sendable {
+    /// In any order. What is not listed here is not budgeted.
     public var buffers: [PlannedBuffer]
     /// Tiles to be inferred.
     public var steps: Int
@@ -46,6 +58,11 @@ public struct ItemPlan: Sendable {
     /// buffers in files.
     public var diskBytes: Int
 
+    /// - Parameters:
+    ///   - buffers: all large ones.
+    ///   - steps: tiles to be inferred.
+    ///   - isLean: whether it is the plan that saves memory at the cost of time.
+    ///   - diskBytes: at most, without the buffers in files.
     public init(buffers: [PlannedBuffer], steps: Int, isLean: Bool = false, diskBytes: Int = 0) {
         self.buffers = buffers
         self.steps = steps
@@ -57,6 +74,7 @@ public struct ItemPlan: Sendable {
     /// - Parameter inMemory: whether files in staging are memory, so that all of them count as such.
     package func placingFiles(inMemory: Bool) -> ItemPlan {
         var plan = self
+        // Not their sum: one file may be gone before the next one is made.
         let bytesInFiles = ItemPlan(buffers: buffers.filter(\.isInFile), steps: 0).peak()
         if inMemory {
             plan.buffers.append(PlannedBuffer("result, in memory", bytes: diskBytes, from: .load, through: .write))
@@ -69,6 +87,7 @@ public struct ItemPlan: Sendable {
 
     /// Bytes alive during a stage.
     public func bytes(in stage: Stage) -> Int {
+        // A buffer counts in its first stage even if its last one is earlier, as in recipes that lack a stage.
         bytes { $0.from <= stage && stage <= max($0.from, $0.through) }
     }
 

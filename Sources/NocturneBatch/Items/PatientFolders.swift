@@ -12,6 +12,7 @@ public struct PatientFolders: Sendable {
     private var folder: Substring?
     private var inFolder: [(root: String, sought: SoughtWords)] = []
 
+    /// Nothing is withheld.
     public init() {}
 
     /// - Parameters:
@@ -32,6 +33,7 @@ public struct PatientFolders: Sendable {
     public mutating func look(at path: String) {
         guard !roots.isEmpty else { return }
         let end = path.lastIndex(of: "/") ?? path.startIndex
+        // Files of one folder follow each other, so that its name is searched once and not for each of them.
         if path[..<end] != folder {
             folder = path[..<end]
             inFolder = Self.prefixes(of: String(path[..<end])).compactMap { prefix in

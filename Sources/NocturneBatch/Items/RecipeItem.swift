@@ -7,6 +7,7 @@ public struct RecipeItem: Sendable {
     public let name: String
     /// The input as the user knows it.
     public let path: String
+    /// Of source files, model and options, in hexadecimal digits; written to `result.json`.
     public let fingerprint: String
     /// Labels that take the place of the model's; nil for nearly all items.
     public let edit: ItemEdit?

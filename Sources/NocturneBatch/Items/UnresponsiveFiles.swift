@@ -19,6 +19,7 @@ public final class UnresponsiveFiles: Sendable {
         /// The first byte of a file.
         case content
 
+        /// In the order in which they are made.
         public static func < (left: Request, right: Request) -> Bool { left.rawValue < right.rawValue }
 
         /// What was being done with the path, for messages.
@@ -138,6 +139,7 @@ public final class UnresponsiveFiles: Sendable {
         _ = FaultPoint.inputAnswer.failure(
             of: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
         )
+        // O_NONBLOCK, since a pipe without a writer would otherwise be waited for, too.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return }
         var byte: UInt8 = 0

@@ -10,6 +10,7 @@ package actor CurrentReport {
     private var next: Duration
     private var writing: Task<Void, Never>?
 
+    /// Between two reports, however fast one is written.
     package static let leastPause = Duration.seconds(30)
     /// Of the time that writing takes: at most a twentieth of the run is spent on it.
     package static let pauseFactor = 20

@@ -3,6 +3,7 @@ public import NocturneOutput
 
 /// An event as a line of text.
 extension EventText {
+    /// - Returns: nil for an event that terminals do not show. Control characters of names are replaced.
     public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
         text(for: event, status).map(printable)
     }

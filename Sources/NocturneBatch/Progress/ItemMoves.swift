@@ -5,6 +5,7 @@ package struct StageWeights: Sendable, Equatable {
     ]
     private var items = 0
 
+    /// The weights of a large CT, until an item has ended.
     package init() {}
 
     /// An item has ended; a recipe may lack some of the stages.
@@ -33,6 +34,7 @@ package struct StageWeights: Sendable, Equatable {
 
 /// Where the items of a run have come to since the reporter last looked, in order.
 package struct ItemMoves: Sendable {
+    /// What has become of an item.
     package enum Change: Sendable {
         case entered(Stage)
         case left(Stage)
@@ -40,12 +42,19 @@ package struct ItemMoves: Sendable {
         case stepped(share: Double)
     }
 
+    /// One change of one item.
     package struct Move: Sendable {
+        /// Of the item in the journal.
         package let id: Int64
+        /// What has become of it.
         package let change: Change
         /// Of the monotonic clock.
         package let time: Duration
 
+        /// - Parameters:
+        ///   - id: of the item in the journal.
+        ///   - change: what has become of it.
+        ///   - time: of the monotonic clock.
         package init(id: Int64, change: Change, time: Duration) {
             self.id = id
             self.change = change
@@ -57,6 +66,7 @@ package struct ItemMoves: Sendable {
     private var lastRefresh: Duration
     private static let refreshInterval = Duration.milliseconds(200)
 
+    /// The first view is due after the interval that begins at this time.
     package init(since start: Duration) { lastRefresh = start }
 
     /// - Returns: whether a view is due: a few times a second at most, and not because an item has left a stage.

@@ -15,8 +15,11 @@ public protocol ProgressView: Sendable {
 }
 
 extension ProgressView {
+    /// Nothing is shown while items are active.
     public func refresh(_ status: ProgressStatus) {}
+    /// Nothing was changed in the terminal.
     public func close() {}
+    /// Nothing is buffered.
     public func flush() async {}
 }
 
@@ -27,6 +30,7 @@ public struct ProgressStatus: Sendable {
     public var failed = 0
     /// Items that are worked on, the oldest first.
     public var running: [RunProgress.Item] = []
+    /// Until the batch has ended, without pauses; nil before there is anything to predict it from.
     public var etaSeconds: Double?
     /// Since the run began.
     public var elapsedSeconds: Double?

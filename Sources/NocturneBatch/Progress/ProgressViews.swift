@@ -10,20 +10,26 @@ private let readerPatience = Duration.seconds(5)
 public struct FailuresView: ProgressView {
     private let lines = PlainLinesView()
 
+    /// Without state: the lines go to standard error.
     public init() {}
+    /// Shows failed and quarantined items only.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         if [.itemFailed, .itemQuarantined].contains(event.event) { lines.show(event, status) }
     }
+    /// Waits for whoever reads, at most five seconds in which nothing is read.
     public func flush() async { await lines.flush() }
 }
 
 /// Events as JSON lines on standard output: `--json`.
 public struct JSONLinesView: ProgressView {
+    /// Without state: the lines go to standard output.
     public init() {}
+    /// One object a line, as in `events.jsonl`. Does not wait for whoever reads.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard let line = try? StableJSON.encodeLine(event) else { return }
         LineWriter.standardOutput.append(line)
     }
+    /// Waits for whoever reads, at most five seconds in which nothing is read.
     public func flush() async { await LineWriter.standardOutput.flush(patience: readerPatience) }
 }
 
@@ -31,12 +37,15 @@ public struct JSONLinesView: ProgressView {
 public struct PlainLinesView: ProgressView {
     private let time: any TimeSource
 
+    /// - Parameter time: of the timestamps.
     public init(time: any TimeSource = SystemTime()) { self.time = time }
 
+    /// Shows events that ``EventText/line(_:_:)`` has a text for.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard let text = EventText.line(event, status) else { return }
         LineWriter.standardError.append(Array("\(time.wallClock.localText) \(text)\n".utf8))
     }
+    /// Waits for whoever reads, at most five seconds in which nothing is read.
     public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 }
 
@@ -49,6 +58,7 @@ public final class BarView: ProgressView {
     /// - Parameter colour: off when `NO_COLOR` is set or the terminal is dumb.
     public init(colour: Bool) { self.colour = colour }
 
+    /// Puts the text above the lines that are redrawn. Bad news are red where the terminal has colours.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard event.event != .heartbeat, event.event != .itemStarted, let text = EventText.line(event, status) else {
             refresh(status)
@@ -59,6 +69,7 @@ public final class BarView: ProgressView {
         refresh(status)
     }
 
+    /// Draws the lines again, unless the terminal still has 4 KiB to read.
     public func refresh(_ status: ProgressStatus) {
         guard status.total > 0 else { return }
         // A picture that nobody could look at yet is not followed by another one.
@@ -70,7 +81,9 @@ public final class BarView: ProgressView {
         drawn.withLock { $0 = lines.map(\.count) }
     }
 
+    /// Removes the lines that are redrawn.
     public func close() { write(erase()) }
+    /// Waits for whoever reads, at most five seconds in which nothing is read.
     public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 
     private func erase() -> String {

@@ -7,11 +7,13 @@ package struct RunFigures: Sendable, Equatable {
     package var seconds = 0.0
     /// Of all threads of the process in that time.
     package var processorSeconds = 0.0
+    /// Of the compute pool.
     package var threads = 1
     /// Items that were processed to their end.
     package var items = 0
     /// Of these, the items that were processed alone, with large buffers in files, since they did not fit into the budget.
     package var leanItems = 0
+    /// For the leases of all items.
     package var budgetBytes = 0
     /// The least budget with which no item had been processed alone; 0 without such items.
     package var sufficientBytes = 0
@@ -20,6 +22,7 @@ package struct RunFigures: Sendable, Equatable {
     /// In the stage that reads the inputs, of all items together.
     package var loadSeconds = 0.0
 
+    /// A run that has processed nothing.
     package init() {}
 
     /// Adds those of another round.
@@ -59,6 +62,7 @@ package struct RunFigures: Sendable, Equatable {
 
     /// Threads idle while nothing can be started, too: only one cause is named.
     private var threadAdvice: String? {
+        // 1 for threads that were never idle.
         let use = processorSeconds / (seconds * Double(threads))
         guard threads > 1, leanAdvice == nil, diskAdvice == nil, use < 0.6 else { return nil }
         let fact = "The \(threads) threads were in use for \(Int((100 * use).rounded())) % of the time"

@@ -5,10 +5,13 @@ public import NocturneSystem
 /// What a run is doing, for commands in other terminals: `.nocturne/progress.json`, which is written every two seconds while items
 /// are processed, and removed afterwards.
 public struct RunProgress: Codable, Sendable {
+    /// An item that is worked on.
     public struct Item: Codable, Sendable {
+        /// The name of its folder.
         public let item: String
         /// The stage that it is in, or that it waits for.
         public let stage: Stage
+        /// Whether it waits for the stage, or for the end of a pause.
         public let isWaiting: Bool
         /// Of its time, from 0 to 1: by its tiles, and by what the other stages took of the items before it.
         public let share: Double
@@ -45,11 +48,13 @@ public struct RunProgress: Codable, Sendable {
         }
     }
 
+    /// The memory of the run, as measured last.
     public struct Memory: Codable, Sendable {
         /// Of the process.
         @Nullable public var residentBytes: Int?
         /// Reserved for the items that are processed.
         public let leasedBytes: Int
+        /// For the whole process.
         public let budgetBytes: Int
         /// normal, warning (nothing more is started) or critical (only the oldest item continues).
         public let pressure: String
@@ -59,11 +64,15 @@ public struct RunProgress: Codable, Sendable {
     public let process: Int
     /// When this was written, UTC.
     public let time: String
+    /// Since the run began, pauses included.
     public let elapsedSeconds: Double
+    /// Until the run probably ends; null while that is not known.
     @Nullable public var etaSeconds: Double?
     /// Items of the batch, and those that have ended.
     public let total: Int
+    /// Items that have ended, in any state but interrupted.
     public let done: Int
+    /// Those of ``done`` that failed or are quarantined.
     public let failed: Int
     /// Items that wait for their turn.
     public let queued: Int

@@ -4,6 +4,7 @@ package import NocturneSystem
 
 /// One entry of a trace in the format of Chrome's trace viewer, which Perfetto reads. Times are in microseconds.
 package struct TraceEntry: Encodable, Sendable, Hashable {
+    /// The kinds of entries that are used, by the letters of the format.
     package enum Phase: String, Encodable, Sendable {
         case slice = "X"
         case counter = "C"
@@ -11,17 +12,22 @@ package struct TraceEntry: Encodable, Sendable, Hashable {
         case metadata = "M"
     }
 
+    /// What the viewer shows on the slice.
     package let name: String
+    /// The category, by which viewers filter and colour.
     package let cat: String
+    /// The kind of entry. The names of these members are those of the format.
     package let ph: Phase
     /// Since the first event of the batch.
     package let ts: Int
+    /// Of a slice; nil for other entries.
     package var dur: Int?
     /// Of the run: 1000, 2000 and so on.
     package let pid: Int
     /// That of the run for the run itself, which viewers take for its main thread; the following ones for tracks of items. Viewers
     /// take equal numbers for one thread.
     package let tid: Int
+    /// What the viewer shows of an entry that is selected; of metadata the name.
     package var args: [String: JSONValue]?
     /// How far an instant's line goes: the process.
     package var s: String?
@@ -42,6 +48,7 @@ package struct RunTrace: Sendable {
     private var active: [String: Active] = [:]
     private var tracks = 0
 
+    /// Before the first event.
     package init() {}
 
     /// How the file of every trace begins.
@@ -88,6 +95,7 @@ package struct RunTrace: Sendable {
     }
 
     private mutating func begin(_ item: String) -> [TraceEntry] {
+        // The lowest free track, so that a trace has no more tracks than items were active at once.
         let taken = Set(active.values.map(\.track))
         let track = (1...).first { !taken.contains($0) } ?? 1
         active[item] = Active(start: last, track: track)
@@ -143,6 +151,7 @@ package struct RunTrace: Sendable {
         track: Int,
         duration: Int? = nil
     ) -> TraceEntry {
+        // Numbers of tracks follow that of the run: a run has fewer than 1000 items active at once.
         let process = max(run, 1) * 1000
         return TraceEntry(
             name: name,

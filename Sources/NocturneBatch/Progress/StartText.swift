@@ -24,8 +24,10 @@ package enum StartText {
         /// The first of them.
         var items: [String] = []
 
+        /// No input yet.
         package init() {}
 
+        /// Counts an input, and keeps the names of the first two.
         package mutating func add(_ item: String) {
             count += 1
             if items.count < 2 { items.append(item) }

@@ -19,10 +19,19 @@ package struct CrashRecoveryStateMachine: Sendable {
         package var items: [JournalItem]
         /// The supervisor whose engine worked on the batch last.
         package var supervisor: String?
+        /// How often engines crashed in a row while no item was active.
         package var crashesOutsideItems: Int
+        /// Files at which engines of this run crashed during discovery.
         package var crashingFiles: CrashingFiles
+        /// Files that did not respond to earlier engines of this run.
         package var unresponsiveFiles: [String]
 
+        /// - Parameters:
+        ///   - items: those that the journal has as active, and any others.
+        ///   - supervisor: whose engine worked on the batch last; nil without one.
+        ///   - crashesOutsideItems: in a row.
+        ///   - crashingFiles: of this run.
+        ///   - unresponsiveFiles: of this run.
         package init(
             items: [JournalItem],
             supervisor: String? = nil,
@@ -69,6 +78,7 @@ package struct CrashRecoveryStateMachine: Sendable {
         /// Whether files are read one after the other, so that a second crash identifies the file.
         package var readsOneByOne = false
 
+        /// No limits: the first engine of a run.
         package init() {}
     }
 

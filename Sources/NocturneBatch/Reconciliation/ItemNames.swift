@@ -14,6 +14,10 @@ package struct ItemNames {
     private let identifiers: IdentifierPolicy
     private let inputs: [String]
 
+    /// - Parameters:
+    ///   - table: what the search has found.
+    ///   - identifiers: how folders are shown that become part of names.
+    ///   - inputs: as they were given.
     package init(_ table: FoundTable, _ identifiers: IdentifierPolicy, below inputs: [String]) {
         (self.table, self.identifiers, self.inputs) = (table, identifiers, inputs)
     }
@@ -58,6 +62,7 @@ package struct ItemNames {
             folders.prefix { $0 != "\n" }.split(separator: "/").dropFirst(start).prefix(length)
         }
         guard try table.depth().count > 1, most > start else { return false }
+        // The fewest folders that distinguish all items, so that names stay short.
         for length in 1...(most - start) {
             let isEnough = try table.differ { folders in
                 let run = run(folders, length)
@@ -150,6 +155,7 @@ package struct ItemNames {
                     return (name, nil)
                 }
             }
+            // Six digits, and two more as long as the name is taken: in a million items equal beginnings do occur.
             let digest = ContentDigest.of(item.key).hex
             var (digits, name) = (ItemNames.leastDigits, preferred)
             repeat {

@@ -15,6 +15,11 @@ package struct Reconciler: Sendable {
     let planner: WorkPlanner
     var time: any TimeSource = SystemTime()
 
+    /// - Parameters:
+    ///   - journal: records the decisions; its table has the found items.
+    ///   - output: nil for a plan without an output folder.
+    ///   - recipes: in the order of the indices in items.
+    ///   - planner: decides.
     package init(_ journal: Journal, _ output: OutputFolder?, _ recipes: [any Recipe], _ planner: WorkPlanner) {
         (self.journal, self.output, self.recipes, self.planner) = (journal, output, recipes, planner)
     }

@@ -17,14 +17,24 @@ package struct Reconciliation: Sendable {
     package var descriptionChanged = false
     /// Which results leave the batch; nil for a shard, whose items are planned.
     package var withdrawn: WithdrawnResults?
+    /// In which items are processed.
     package var order = WorkOrder.path
     /// How many items are processed at most; nil for all.
     package var limit: Int?
     /// Whether to report again what the journal had before this run.
     package var reportsAll = true
+    /// Ends with the search: from then on a crash is one of items.
     package var trace = DiscoveryTrace()
+    /// For the timestamps in the journal.
     package var time: any TimeSource = SystemTime()
 
+    /// - Parameters:
+    ///   - recipes: in the order of the indices in items.
+    ///   - journal: of the batch, which has the found items in its table.
+    ///   - output: where results are recognised and staging is cleaned up.
+    ///   - blocking: on which everything runs.
+    ///   - control: stops the reconciliation once the run is cancelled.
+    ///   - progress: gets notes, and states of items that are not processed.
     package init(
         recipes: [any Recipe],
         journal: Journal,
@@ -78,6 +88,7 @@ package struct Reconciliation: Sendable {
                 )
             }
         }
+        // A batch that grew gets the numbers that it would have if all items had joined it together.
         if descriptionChanged { try await journal.numberAsFound() }
         for (index, recipe) in recipes.enumerated() {
             for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }

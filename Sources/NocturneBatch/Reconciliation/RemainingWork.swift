@@ -58,6 +58,7 @@ package enum RemainingWork: String, Codable, Sendable, CaseIterable {
 ///
 /// It is read without a lock, and nothing is written to the folder: a run may be active.
 package struct PlannedBatch: Sendable {
+    /// Only read.
     package let output: OutputFolder
     /// Empty where the folder holds no batch.
     package let journal: Journal
@@ -121,6 +122,7 @@ package struct PlannedBatch: Sendable {
     /// items are planned.
     package func meanSecondsWithoutInference() async throws -> Double? {
         let count = try await journal.stateCounts()[.completed] ?? 0
+        // About 32 results, spread evenly over the batch: reading all would take longer than the estimate is worth.
         let step = max(count / Self.sampleCount, 1)
         var (seconds, place): ([Double], Int) = ([], 0)
         try journal.found.forEachCompleted { name in

@@ -6,15 +6,19 @@ import NocturneSystem
 public struct WorkPlanner: Sendable {
     /// What to do about one discovered item.
     package struct Decision: Sendable {
+        /// With the fingerprint of the edit where a person's label map applies.
         package var item: DiscoveredItem
         /// The folder of the item in the output.
         package let name: String
+        /// To be recorded.
         package let state: ItemState
+        /// To be recorded; nil where there is nothing to explain.
         package var reason: ItemReason?
         /// A note for the user.
         package var note: String?
         /// How often the engine crashed while the item was active.
         package let crashes: Int
+        /// Whether the item is processed in this run.
         package var work: Bool
         /// Active during a crash of the engine: processed first, and alone.
         package var suspect = false
@@ -49,6 +53,10 @@ public struct WorkPlanner: Sendable {
     /// Below which folders become part of names.
     let inputs: [String]
 
+    /// - Parameters:
+    ///   - retries: which items that ended without a result are tried again.
+    ///   - identifiers: how folders are shown that become part of names.
+    ///   - inputs: as they were given, for names.
     public init(retries: RetrySelection, identifiers: IdentifierPolicy = .hash, inputs: [String] = []) {
         (self.retries, self.identifiers, self.inputs) = (retries, identifiers, inputs)
     }

@@ -41,6 +41,7 @@ extension AdmissionStateMachine {
         case cancelled(isRecorded: Bool)
     }
 
+    /// What the failure of ``Action/start(_:after:)`` leads to. Unless the item itself failed, it waits again.
     package mutating func startFailed(_ id: Int64, _ failure: StartFailure, _ now: Duration) -> [Action] {
         guard let item = active.removeValue(forKey: id) else { return [] }
         removeFromWaits(id)
@@ -77,6 +78,7 @@ extension AdmissionStateMachine {
         switch end.outcome {
         case .completed(let product):
             refusals = 0
+            // A result that was copied from another batch shows nothing about this machine.
             let seconds = end.seconds.values.reduce(0, +)
             if product.origin == nil {
                 pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)

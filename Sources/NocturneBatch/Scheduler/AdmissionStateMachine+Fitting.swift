@@ -43,6 +43,7 @@ extension AdmissionStateMachine {
         guard left > .zero else { return false }
         guard let seconds = seconds(item, needs) else { return true }
         let started = active.values.reduce(0) { $0 + (self.seconds($1.item, $1.needs) ?? 0) }
+        // The time since the last end was already spent on what is active.
         let remaining = max(0, started - (conditions.now - busySince).inSeconds)
         return remaining + seconds <= left.inSeconds
     }
@@ -84,6 +85,7 @@ extension AdmissionStateMachine {
     private mutating func diskVerdict(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
         let item = candidate.item
         let alone = pace.diskBytes(model: item.model, predicted: needs.diskBytes) + settings.diskSpareBytes
+        // Active items may not have written anything yet: what they need counts in full.
         let wanted = active.values.reduce(alone) {
             $0 + pace.diskBytes(model: $1.item.model, predicted: $1.needs.diskBytes)
         }
@@ -119,6 +121,7 @@ extension AdmissionStateMachine {
     /// Whether the free space that was measured for an earlier item is good for another one: a moment ago, and so much that
     /// the difference cannot matter.
     private func holdsForNext(_ free: Int, _ wanted: Int, _ now: Duration) -> Bool {
+        // 4 GiB more than is wanted: others cannot write that in a tenth of a second.
         now - diskMeasuredAt < .milliseconds(100) && free >= wanted + (4 << 30)
     }
 

@@ -3,13 +3,20 @@ package import NocturneJournal
 extension AdmissionStateMachine {
     /// An item that is to be processed.
     package struct Item: Hashable, Sendable {
+        /// Of the item in the journal.
         package let id: Int64
+        /// Of its folder; requests name items by it.
         package let name: String
         /// The id of its model.
         package let model: String
         /// It was active when the engine crashed: it goes first, and alone.
         package let isSuspect: Bool
 
+        /// - Parameters:
+        ///   - id: of the item in the journal.
+        ///   - name: of its folder.
+        ///   - model: its id; empty for none.
+        ///   - isSuspect: whether it was active when the engine crashed.
         package init(id: Int64, name: String, model: String = "", isSuspect: Bool = false) {
             self.id = id
             self.name = name
@@ -20,12 +27,20 @@ extension AdmissionStateMachine {
 
     /// What an item needs while it is active.
     package struct Needs: Hashable, Sendable {
+        /// The predicted peak, which is leased.
         package var memoryBytes: Int
+        /// What it writes at most, in staging and as a result.
         package var diskBytes: Int
+        /// Tiles, for estimates of time; at least one is assumed.
         package var steps: Int
         /// It is processed alone, by the plan that needs the least memory.
         package var isLean: Bool
 
+        /// - Parameters:
+        ///   - memoryBytes: the predicted peak.
+        ///   - diskBytes: what it writes at most.
+        ///   - steps: tiles.
+        ///   - isLean: whether it is processed alone.
         package init(memoryBytes: Int, diskBytes: Int = 0, steps: Int = 1, isLean: Bool = false) {
             self.memoryBytes = memoryBytes
             self.diskBytes = diskBytes
@@ -57,6 +72,7 @@ extension AdmissionStateMachine {
         /// Whether items that would not be finished in time come again in a later round.
         package var isWatching = false
 
+        /// Everything else has the value that runs use unless an option changes it.
         package init(memoryBytes: Int) { self.memoryBytes = memoryBytes }
     }
 
@@ -64,6 +80,7 @@ extension AdmissionStateMachine {
     package struct Conditions: Sendable {
         /// Monotonic time.
         package var now: Duration
+        /// What signals and requests have asked for.
         package var mode = RunControl.Mode.running
         /// Whether items whose inference has not begun are left to the next run.
         package var returnsLoaded = false
@@ -73,24 +90,30 @@ extension AdmissionStateMachine {
         package var leasedBytes = 0
         /// What models took that were released: as much more than ``Settings/memoryBytes`` may be leased together.
         package var releasedBytes = 0
+        /// Whether the machine's memory is above the level normal.
         package var isUnderPressure = false
         /// Nothing is started while this number of items is active, at least 1; nil for any number.
         package var mostActive: Int?
+        /// Whether the run is in a pause.
         package var isPaused = false
         /// Zero while items may be started.
         package var untilOpening = Duration.zero
         /// Until everything is to be finished; nil for no such time.
         package var untilDeadline: Duration?
 
+        /// A run that may work: nothing leased, no pause, no hours.
         package init(now: Duration) { self.now = now }
     }
 
     /// An item that waits to be started.
     package struct Waiting: Hashable, Sendable {
+        /// Which one.
         package let item: Item
         /// Nil until it was asked for.
         package var needs: Needs?
+        /// How often it was tried again because of failures that may pass.
         package var retries = 0
+        /// In monotonic time.
         package var notBefore = Duration.zero
         /// How the disk became full while it was active; nil when it did not.
         package var fullDisk: FullDisk?
@@ -113,12 +136,17 @@ extension AdmissionStateMachine {
 
     /// An item that was started.
     package struct Active: Hashable, Sendable {
+        /// Which one.
         package let item: Item
+        /// As they were predicted when it was started.
         package let needs: Needs
+        /// How often it was tried again before.
         package let retries: Int
+        /// Whether nothing may be started while it is active.
         package var isAlone: Bool
         /// What was free on the disk when it was started.
         package var freeBytes = Int.max
+        /// How the disk became full while it was active before; nil when it did not.
         package var fullDisk: FullDisk?
         /// It has ended, which is not recorded yet.
         package var isEnding = false
@@ -171,6 +199,7 @@ extension AdmissionStateMachine {
         case interrupted
     }
 
+    /// Why nothing more is started, although items wait.
     package enum DrainReason: Hashable, Sendable {
         /// The number of items that would probably not be finished in time.
         case deadline(Int)
@@ -200,10 +229,17 @@ extension AdmissionStateMachine {
 
     /// An item needs more memory than other programs leave.
     package struct MemoryShortage: Hashable, Sendable {
+        /// Of the item that waits.
         package let name: String
+        /// What it needs.
         package let bytes: Int
+        /// What other programs leave; may be negative, since active items will still take some.
         package let availableBytes: Int
 
+        /// - Parameters:
+        ///   - name: of the item that waits.
+        ///   - bytes: what it needs.
+        ///   - availableBytes: what other programs leave.
         package init(name: String, bytes: Int, availableBytes: Int) {
             self.name = name
             self.bytes = bytes

@@ -17,6 +17,7 @@ package import NocturneJournal
 /// leases fit into the budget; nothing is started while a suspect, an urgent item or a lean plan is active; a failed item is retried at most as
 /// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
 package struct AdmissionStateMachine: Sendable {
+    /// What holds for the whole run.
     package let settings: Settings
     /// The next items of the queue, which were neither started nor passed over.
     package internal(set) var coming: ArraySlice<Item>
@@ -28,6 +29,7 @@ package struct AdmissionStateMachine: Sendable {
     package internal(set) var passedOver: [Waiting] = []
     /// Items that were active before and are to be started again.
     package internal(set) var retries: [Waiting] = []
+    /// Items that were started and whose end is not recorded, by their ids.
     package internal(set) var active: [Int64: Active] = [:]
 
     /// What was measured for the present decision; nil once something was started or waited for, but for what holds for the
@@ -48,6 +50,7 @@ package struct AdmissionStateMachine: Sendable {
     package private(set) var shortage: WaitReason?
     private var shortageItem: Int64?
 
+    /// How long items take, and what they take on the disk, as learned so far.
     package internal(set) var pace = LearnedPace()
     /// Seconds a tile of models of which no item was completed yet.
     var timedSteps: [String: Double] = [:]

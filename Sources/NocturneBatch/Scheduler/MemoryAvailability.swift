@@ -3,6 +3,7 @@ package import NocturneSystem
 /// Whether an item fits into the machine's memory, which other programs use too: the budget counts only what this run may
 /// use.
 package struct MemoryAvailability: Sendable {
+    /// Whether there is memory for the item, and who could give it back.
     package enum Verdict: Hashable, Sendable {
         /// Also when waiting would be in vain: what only this process itself could give back, and what nobody knows.
         case fits
@@ -21,6 +22,13 @@ package struct MemoryAvailability: Sendable {
     let resident: Int
     let isAmongOthers: Bool
 
+    /// - Parameters:
+    ///   - bytes: what is needed.
+    ///   - available: less what active items will still take.
+    ///   - limit: of the machine and its groups.
+    ///   - resident: of this process.
+    ///   - heldByItems: what will come back when the active items have ended.
+    ///   - isAmongOthers: whether other items are active.
     package init(bytes: Int, available: Int, limit: Int, resident: Int, heldByItems: Int = 0, isAmongOthers: Bool) {
         self.bytes = bytes
         self.available = available
@@ -36,6 +44,7 @@ package struct MemoryAvailability: Sendable {
     package init(bytes: Int, reading: MemoryReading, leasedBytes: Int, engineBytes: Int, isAmongOthers: Bool) {
         let resident = reading.anonymousBytes ?? reading.residentBytes ?? 0
         let held = max(0, resident - engineBytes)
+        // What was leased and is not resident yet will be taken: it is not available to others.
         let outstanding = max(0, leasedBytes - held)
         self.init(
             bytes: bytes,
@@ -47,6 +56,7 @@ package struct MemoryAvailability: Sendable {
         )
     }
 
+    /// Without side effects: the same figures give the same verdict.
     package var verdict: Verdict {
         if available >= bytes { return .fits }
         if isAmongOthers {

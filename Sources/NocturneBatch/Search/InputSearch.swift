@@ -28,6 +28,8 @@ package struct InputSearch: Sendable {
 
     /// Fills the table with what all recipes find.
     package func run(_ request: DiscoveryRequest, scope: ComputeScope, into table: FoundTable) throws -> Discovery {
+        // All files first: a recipe may ask whether a file exists, and what headers state of patients counts for the paths of all
+        // files.
         let walk = try Self.walk(request, into: table, flag: scope.flag)
         let claims = try claims(request, InputFiles(table), scope)
         let offer = FileOffer(request: request, table: table, claims: claims, scope: scope)

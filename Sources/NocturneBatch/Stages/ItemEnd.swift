@@ -3,6 +3,7 @@ package import NocturneSystem
 
 /// How an item's processing ended. The scheduler hears it exactly once.
 package struct ItemEnd: Sendable {
+    /// What became of the item.
     package enum Outcome: Sendable {
         /// Its folder is in place and the journal has it.
         case completed(ItemProduct)
@@ -13,11 +14,17 @@ package struct ItemEnd: Sendable {
         case postponed(Postponement)
     }
 
+    /// Of the item in the journal.
     package let id: Int64
+    /// What became of it.
     package let outcome: Outcome
     /// Seconds spent in each stage.
     package let seconds: [Stage: Double]
 
+    /// - Parameters:
+    ///   - id: of the item in the journal.
+    ///   - outcome: what became of it.
+    ///   - seconds: in each stage that it has passed, the last one included.
     package init(id: Int64, outcome: Outcome, seconds: [Stage: Double]) {
         self.id = id
         self.outcome = outcome
@@ -72,9 +79,15 @@ package enum RecoveryAction: Sendable {
 
 /// A stage has found out that an item is not an input of its model: it is set aside, and does not count as a failure.
 package struct NotAnInput: CodedError, SentenceConvertible, CustomStringConvertible {
+    /// Of the reason that is recorded.
     package let faultCode: FaultCode
+    /// The reason that is recorded.
     package let sentence: Sentence
+    /// With all names.
     package var description: String { sentence.description }
 
+    /// - Parameters:
+    ///   - code: why it is not an input, for programs.
+    ///   - sentence: the fact.
     package init(_ code: FaultCode, _ sentence: Sentence) { (faultCode, self.sentence) = (code, sentence) }
 }

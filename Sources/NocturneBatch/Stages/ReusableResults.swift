@@ -35,6 +35,7 @@ package struct ReusableResults: Sendable {
         self.batches = batches
     }
 
+    /// Closes the copies of the journals; until then they take space in the folder for temporary files.
     package func close() async {
         for batch in batches { await batch.journal.close() }
     }
@@ -97,6 +98,7 @@ package struct ReusableResult: Sendable {
         } catch let error as FileSystemError where FileSystem.isWithin(error.path, folder) {
             throw NotReusable(folder: folder, fact: "\(error)")
         }
+        // The digests are computed of the copies: what a run of the other batch has changed meanwhile is noticed.
         guard var product = try? recognize(place), Set(product.files) == Set(files) else {
             throw NotReusable(folder: folder, fact: "its files are not as that batch has recorded them")
         }

@@ -26,7 +26,7 @@ final class StallDetector: Sendable {
     ///   - limit: seconds without progress after which `action` is called; nil for no such limit.
     ///   - itemLimit: seconds at work, in all stages together, after which an item is stopped and fails; when it does not
     ///     stop within ten seconds more, `action` is called. Nil for no such limit.
-    ///   - isPaused: whether items are made to wait, for want of memory.
+    ///   - isPaused: whether items are made to wait, in a pause or for want of memory.
     init(
         limit: Int?,
         itemLimit: Int? = nil,

@@ -7,7 +7,9 @@ import NocturneSystem
 package struct StallStateMachine: Sendable {
     /// An item about which nothing can be done except to end the process.
     package struct Stuck: Sendable, Hashable {
+        /// Of the item in the journal.
         package let id: Int64
+        /// What is recorded of it.
         package let reason: ItemReason
         /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
         package let isLate: Bool
@@ -22,6 +24,7 @@ package struct StallStateMachine: Sendable {
         /// Items that cannot be helped, once one has just come to that.
         package var stuck: [Stuck] = []
 
+        /// Nothing follows.
         package init() {}
     }
 
@@ -70,7 +73,7 @@ package struct StallStateMachine: Sendable {
     package mutating func forget(_ id: Int64) -> ItemReason? { items.removeValue(forKey: id)?.timeout }
 
     /// One second more.
-    /// - Parameter isPaused: whether items are made to wait, for want of memory; that second is nobody's.
+    /// - Parameter isPaused: whether items are made to wait, in a pause or for want of memory; that second is nobody's.
     package mutating func tick(isPaused: Bool) -> TickAction {
         var action = TickAction()
         guard !isPaused else {
@@ -82,6 +85,7 @@ package struct StallStateMachine: Sendable {
             guard let stage = item.stage else { continue }
             item.usedSeconds += 1
             item.idleSeconds += 1
+            // Equal and not above: an item is stopped once.
             if let itemLimit, item.usedSeconds == itemLimit {
                 let limit = EventText.duration(Double(itemLimit))
                 let text: Sentence =
@@ -89,6 +93,7 @@ package struct StallStateMachine: Sendable {
                 item.timeout = ItemReason(.timeLimit, text, stage: stage.rawValue)
                 action.stop.insert(id)
             }
+            // Once for each item; `stuck` then lists all that hang, since ending the process ends all of them.
             let isOverdue = itemLimit.map { item.timeout != nil && item.usedSeconds == $0 + grace } ?? false
             isTime = isTime || isOverdue || item.idleSeconds == limit
             items[id] = item
