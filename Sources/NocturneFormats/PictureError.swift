@@ -5,6 +5,7 @@ public typealias PictureError = FileFormatError<PictureErrorCode>
 
 /// The kind of a ``PictureError``, with a description.
 public enum PictureErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of pictures that are written; those that are read have `photo`.
     public static let domain = "picture"
 
     /// The image has no pixels, a number of samples that does not match its size, or more samples than one chunk can

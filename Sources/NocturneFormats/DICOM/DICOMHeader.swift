@@ -22,6 +22,7 @@ extension DICOMObject {
         var groups: UnsafeMutablePointer<cdicom_plane>?
         var count = 0
         let code = cdcmtk_read_object(path, &header, &names, &groups, &count, &error)
+        // The shim allocates one entry for each frame; they are copied below.
         defer { free(groups) }
         guard code != CDICOM_NOT_DICOM else { return nil }
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
@@ -84,6 +85,7 @@ extension DICOMObject {
         pixelRepresentation = numbers.integer(header.pixel_representation, CDICOM_HAS_PIXEL_REPRESENTATION)
         paddingValue = numbers.integer(header.padding_value, CDICOM_HAS_PADDING)
         paddingRangeLimit = numbers.integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT)
+        // The order of the constants of the C interface, 0 for none; anything else would be a fault of the shim.
         pixelKind = [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))]
     }
 

@@ -8,17 +8,22 @@ public import NocturneSystem
 /// An optional is nil when the element is missing, empty, or holds no usable number; ``SeriesTriage`` refuses objects with unusable
 /// numbers that enter voxels or positions.
 public struct DICOMObject: Sendable, Hashable {
+    /// By which the file was read.
     public var path: String
     /// The size of the file in bytes.
     public var fileSize: Int
 
+    /// SOPClassUID (0008,0016): what kind of object it is. Empty when missing.
     public var sopClassUID: String
     /// The class by name, e.g. "CTImageStorage"; empty when the data dictionary does not know it.
     public var sopClassName: String
     /// Empty when missing, as are the other UIDs.
     public var sopInstanceUID: String
+    /// StudyInstanceUID (0020,000D).
     public var studyInstanceUID: String
+    /// SeriesInstanceUID (0020,000E).
     public var seriesInstanceUID: String
+    /// FrameOfReferenceUID (0020,0052): objects with equal ones have positions in one coordinate system.
     public var frameOfReferenceUID: String
     /// As stated in the file, or as detected by the parser if not stated.
     public var transferSyntaxUID: String
@@ -34,15 +39,22 @@ public struct DICOMObject: Sendable, Hashable {
 
     /// "CT", "MR", "PT", …; empty when missing.
     public var modality: String
+    /// SeriesDescription (0008,103E); may contain names.
     public var seriesDescription: String?
+    /// SeriesNumber (0020,0011).
     public var seriesNumber: Int?
 
+    /// SamplesPerPixel (0028,0002): 1 for grey images.
     public var samplesPerPixel: Int?
+    /// NumberOfFrames (0028,0008); nil for an object of a class without frames, which has one.
     public var numberOfFrames: Int?
     /// "MONOCHROME2", …; empty when missing.
     public var photometricInterpretation: String
+    /// BitsAllocated (0028,0100): the size of a cell.
     public var bitsAllocated: Int?
+    /// BitsStored (0028,0101): those of the cell that have the value.
     public var bitsStored: Int?
+    /// HighBit (0028,0102): the place of the highest of them, from 0.
     public var highBit: Int?
     /// 0 unsigned, 1 two's complement.
     public var pixelRepresentation: Int?
@@ -59,6 +71,7 @@ public struct DICOMObject: Sendable, Hashable {
     /// The unit of PET values: "BQML", "CNTS", …
     public var units: String?
 
+    /// Manufacturer (0008,0070), by which private elements are understood.
     public var manufacturer: String?
     /// Distance in mm from slice to slice, from SpacingBetweenSlices; only used for a mosaic.
     public var spacingBetweenSlices: Double?
@@ -85,6 +98,7 @@ public struct DICOMObject: Sendable, Hashable {
     /// The items themselves; removed when the object is part of a slice.
     var frameGroups: [DICOMPlane]
 
+    /// By the element that has the pixels: PixelData, FloatPixelData or DoubleFloatPixelData (PS3.3 C.7.6.24 and C.7.6.25).
     public enum PixelKind: Sendable, Hashable {
         case integer, float, double
     }

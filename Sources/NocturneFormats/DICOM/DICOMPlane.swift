@@ -8,6 +8,7 @@ internal import CDICOMParser
 public struct DICOMPlane: Sendable, Hashable {
     /// Of the whole object, slice or tile; nil for a frame, as ``echoNumber``, ``instanceNumber`` and ``contentTime``.
     public var rows: Int?
+    /// Columns (0028,0011); as ``rows`` for a frame.
     public var columns: Int?
     /// The centre of the first pixel in mm, LPS+.
     public var position: SIMD3<Double>?
@@ -24,19 +25,26 @@ public struct DICOMPlane: Sendable, Hashable {
 
     /// The slope and intercept that convert stored values to output values; nil when missing, which means 1 and 0.
     public var rescaleSlope: Double?
+    /// RescaleIntercept (0028,1052), in the unit of the output values.
     public var rescaleIntercept: Double?
     /// RescaleType (0028,1054), of what the output values are, or the type of the modality table; empty when missing.
     public var rescaleType = ""
+    /// WindowCenter (0028,1050), the first one, in output values; nil also where either value of the window is missing.
     public var windowCenter: Double?
+    /// WindowWidth (0028,1051), the first one, in output values.
     public var windowWidth: Double?
 
+    /// StackID (0020,9056) of a frame.
     public var stackID: String?
     /// TemporalPositionIdentifier, or TemporalPositionIndex of a frame.
     public var temporalPosition: Int?
+    /// AcquisitionNumber (0020,0012).
     public var acquisitionNumber: Int?
+    /// EchoNumbers (0018,0086), the first one.
     public var echoNumber: Int?
     /// ms; of a frame, EffectiveEchoTime (0018,9082).
     public var echoTime: Double?
+    /// InstanceNumber (0020,0013): the order in which a scanner lists its images, which need not be that of positions.
     public var instanceNumber: Int?
     /// ImageType, or FrameType of a frame.
     public var imageType: [String] = []
@@ -95,6 +103,7 @@ extension DICOMPlane {
 
     /// The values of a frame with those of the object in place of what it does not state, except its position.
     func completed(by object: DICOMPlane) -> DICOMPlane {
+        // Position, stack and dimensions are those of a frame alone: those of the object would give all frames one place.
         var plane = object
         plane.position = position
         plane.rowDirection = rowDirection ?? object.rowDirection

@@ -74,6 +74,7 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         case gridDiffers
     }
 
+    /// By which programs decide; results name it as `dicom.` and this word.
     public let code: Code
     /// The file, or the first file of the series.
     public let path: String
@@ -81,8 +82,14 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
     public let detail: String
     /// The error code of DCMTK, if it reported one.
     public let condition: Condition?
+    /// In the domain `dicom`.
     public var faultCode: FaultCode { FaultCode("dicom", code.rawValue) }
 
+    /// - Parameters:
+    ///   - code: the kind of error.
+    ///   - path: the file, or the first file of the series.
+    ///   - detail: the fact, with figures and without a patient's data.
+    ///   - condition: of DCMTK; nil where another part has found the error.
     public init(_ code: Code, path: String, detail: String, condition: Condition? = nil) {
         self.code = code
         self.path = path
@@ -90,6 +97,7 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         self.condition = condition
     }
 
+    /// With the code of DCMTK, by which its sources can be searched.
     public var description: String {
         condition.map { "\(path): \(detail) (\($0))" } ?? "\(path): \(detail)"
     }
@@ -110,10 +118,15 @@ extension DICOMSlice {
 extension DICOMReadError {
     /// A result code of DCMTK: the module in the upper 16 bits, the code in the lower.
     public struct Condition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// As DCMTK's `OFCondition` has it.
         public let rawValue: UInt32
+        /// Any number: codes of later versions of DCMTK are shown as they are.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// DCMTK's number of the library that reports it.
         public var module: Int { Int(rawValue >> 16) }
+        /// The number within the module.
         public var code: Int { Int(rawValue & 0xFFFF) }
+        /// "DCMTK MODULE:CODE".
         public var description: String { "DCMTK \(module):\(code)" }
     }
 }

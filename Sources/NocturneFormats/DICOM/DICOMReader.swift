@@ -33,6 +33,7 @@ public enum DICOMReader {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
         if let correction = series.correction { return try readCorrected(series, correction, scope: scope, note: note) }
+        // The geometry is that of the slices unless somebody has changed the series: then positions would be wrong.
         guard let geometry = series.geometry, geometry.shape.z == series.slices.count, geometry.affine.isFinite else {
             throw DICOMReadError(.internalFault, path: path, detail: "a series without geometry")
         }

@@ -8,7 +8,9 @@ public enum DICOMScanner {
     public struct Scan: Sendable {
         /// A DICOM file that belongs to no series, and the reason.
         public struct RejectedFile: Sendable, Hashable {
+            /// Of the file.
             public let path: String
+            /// Why it belongs to no series.
             public let reason: DICOMReadError
         }
 
@@ -78,6 +80,7 @@ public enum DICOMScanner {
         corrects: Bool = false,
         scope: ComputeScope
     ) throws -> DICOMSeries {
+        // Each file is read once, however many of its slices are named.
         let paths = Set(names.map(\.path)).sorted()
         var slices: [DICOMSlice.Name: DICOMSlice] = [:]
         for file in try headers(of: paths, scope) {

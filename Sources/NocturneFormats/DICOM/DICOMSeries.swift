@@ -10,6 +10,7 @@ public struct DICOMSeries: Sendable {
     public var part: String?
     /// Of the first slice; empty when missing.
     public var modality: String
+    /// SeriesDescription (0008,103E) of the first slice; nil when missing. May contain names.
     public var description: String?
     /// With a geometry: in the order of k as stored, by increasing position along row direction × column direction.
     /// Otherwise by instance number, then path. Empty if an object's slices could not be determined.
@@ -40,6 +41,9 @@ public struct DICOMSeries: Sendable {
         /// Whether images computed from others, such as maps and reformatted planes, become volumes.
         public var includesDerived: Bool
 
+        /// - Parameters:
+        ///   - correctsStacks: whether tilted or uneven stacks are resampled.
+        ///   - includesDerived: whether images computed from others become volumes.
         public init(correctsStacks: Bool = false, includesDerived: Bool = false) {
             self.correctsStacks = correctsStacks
             self.includesDerived = includesDerived

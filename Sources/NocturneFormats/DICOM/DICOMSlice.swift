@@ -21,6 +21,7 @@ public struct DICOMSlice: Sendable, Hashable {
         (_object, frame, plane) = (shared, 0, shared.wrappedValue.plane)
     }
 
+    /// Of the file that holds the slice.
     public var path: String { object.path }
 
     /// A name for messages: the last component of the path, with the frame and the tile where there are several.
@@ -31,13 +32,20 @@ public struct DICOMSlice: Sendable, Hashable {
 
     /// Identifies a slice: all that is needed to find it again in its file.
     public struct Name: Sendable, Hashable, Codable {
+        /// Of the file.
         public var path: String
         /// Counted from 0.
         public var frame: Int
         /// The first pixel of the tile in its frame; 0 where the slice covers the whole frame.
         public var x: Int
+        /// The first row of the tile in its frame; 0 where the slice covers the whole frame.
         public var y: Int
 
+        /// - Parameters:
+        ///   - path: of the file.
+        ///   - frame: counted from 0.
+        ///   - x: the first column of the tile.
+        ///   - y: the first row of the tile.
         public init(path: String, frame: Int = 0, x: Int = 0, y: Int = 0) {
             self.path = path
             self.frame = frame
@@ -45,6 +53,7 @@ public struct DICOMSlice: Sendable, Hashable {
             self.y = y
         }
 
+        /// The name by which the slice is found again.
         public init(_ slice: DICOMSlice) {
             self.init(path: slice.object.path, frame: slice.frame, x: slice.tile?.x ?? 0, y: slice.tile?.y ?? 0)
         }

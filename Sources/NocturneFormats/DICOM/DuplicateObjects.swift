@@ -35,6 +35,7 @@ struct DuplicateObjects {
         for (path, own) in objects where !own[0].object.sopInstanceUID.isEmpty {
             pathsByUID[own[0].object.sopInstanceUID, default: []].append(path)
         }
+        // Bytes first, since they cost no decoding. What is left may be the same image in another transfer syntax.
         for paths in pathsByUID.values where paths.count > 1 {
             let paths = paths.sorted()
             guard let common = objects[paths[0]]?[0].object else { continue }
@@ -49,6 +50,7 @@ struct DuplicateObjects {
                 digest: { Self.digestOfPixels(objects[$0] ?? [], flag) }
             )
             for path in paths {
+                // A copy of a copy is one of the first: `same` has the same bytes, `original` the same picture as that.
                 guard let same = byBytes[path], let original = byPicture[same], original != path else { continue }
                 originals.append((path, original, original == same ? .bytes : .pixels))
             }

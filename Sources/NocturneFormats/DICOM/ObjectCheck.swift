@@ -134,6 +134,7 @@ enum ObjectCheck {
                 "no decoder for transfer syntax \"\(object.transferSyntaxUID)\"\(name)"
             )
         }
+        // A frame has at most 2²⁸ pixels of 8 bytes; only the number of frames may overflow the product.
         let (needed, isTooMuch) = (rows * columns * cell).multipliedReportingOverflow(by: object.numberOfFrames ?? 1)
         guard !isNative || (!isTooMuch && object.fileSize >= needed) else {
             throw object.error(

@@ -15,6 +15,9 @@ public struct PETHeader: Sendable, Hashable {
         /// Seconds of the day.
         public var seconds: Double
 
+        /// - Parameters:
+        ///   - day: days since 1 January 1970; nil where no date is stated.
+        ///   - seconds: of the day.
         public init(day: Int? = nil, seconds: Double) { (self.day, self.seconds) = (day, seconds) }
     }
 
@@ -38,17 +41,20 @@ public struct PETHeader: Sendable, Hashable {
     public var injection: Moment?
     /// Whether both state the same time of the day.
     public var statesOneInjection = true
+    /// From SeriesDate (0008,0021) and SeriesTime (0008,0031).
     public var series: Moment?
     /// Of the slice that was acquired first.
     public var acquisition: Moment?
     /// Philips: the factor from values to g/ml, and to Bq/ml.
     public var philipsSUVFactor: Double?
+    /// (7053,1009): from values to Bq/ml.
     public var philipsActivityFactor: Double?
     /// On the values above that are there.
     var remarks: [ValueRemark] = []
     /// Whether all slices state the same, but for the time of their acquisition.
     public var isConsistent = true
 
+    /// Nothing is stated.
     public init() {}
 
     /// How values were read that are not as the standard has them.
@@ -84,6 +90,7 @@ extension PETHeader {
         var error = cdicom_error()
         let code = cdcmtk_read_pet(path, &pet, &error)
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
+        // The shim gives empty texts and NaN for what is missing or unusable.
         func word(_ text: String) -> String? { text.isEmpty ? nil : text }
         func number(_ value: Double) -> Double? { value.isFinite ? value : nil }
         func moment(_ date: String, _ seconds: Double) -> Moment? {
@@ -98,6 +105,7 @@ extension PETHeader {
         radiopharmaceuticals = Int(pet.radiopharmaceuticals)
         totalDose = number(pet.total_dose)
         halfLife = number(pet.half_life)
+        // RadiopharmaceuticalStartDateTime (0018,1078); the older RadiopharmaceuticalStartTime (0018,1072) has no date.
         let dateTime = text(pet.start_date_time)
         let time = moment("", pet.start_time)
         injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
@@ -137,6 +145,7 @@ extension PETHeader.Moment {
         let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100)
         guard year > 0, (1...12).contains(month), (1...31).contains(day) else { return nil }
         // Years begin in March, so that leap days are at their end: 365 days, and the days of the months before.
+        // 719,468 is the number of days from 1 March of year 0 to 1 January 1970.
         let shifted = month > 2 ? year : year - 1
         let days = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + days - 719_468

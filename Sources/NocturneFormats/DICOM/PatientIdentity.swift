@@ -35,7 +35,9 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
         return sought
     }
 
+    /// The same for all patients: interpolated into a log, it shows nothing.
     public var description: String { "a patient" }
+    /// Empty, so that `dump` and the debugger's text show nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Digests of what identifies the patient and the examination in a header: whether two objects are of the same, and nothing

@@ -5,6 +5,7 @@ import Synchronization
 public final class RepeatedTexts: Sendable {
     private let known = Mutex(Known())
 
+    /// No text is known yet. One object serves all threads of a scan.
     public init() {}
 
     /// Lets `object` share its texts with the objects before it.

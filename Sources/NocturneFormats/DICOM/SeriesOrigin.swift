@@ -98,11 +98,14 @@ enum SeriesOrigin {
 
     /// What was put together although it does not agree in every element, or comes from several folders.
     static func notes(of slices: [DICOMSlice]) -> [Note] {
+        // Each file once: its slices have one header.
         var known: Set<String> = []
         let objects = slices.filter { known.insert($0.path).inserted }.map(\.$object)
         guard objects.count > 1 else { return [] }
         var notes: [Note] = []
         var common: [String] = []
+        // Many values were not used to divide; one value with gaps was taken for all; one value everywhere is what the files
+        // share.
         for (element, (count, missing)) in zip(elements, statements(of: objects)) {
             if count > 1 {
                 let who = count == objects.count ? "every file has a different" : "the files have \(count) values of"

@@ -22,6 +22,7 @@ enum SeriesTriage {
     ) throws(CancelledError) -> [DICOMSeries] {
         var groups: [[SharedValue<DICOMObject>]] = []
         var placeOfKey: [String: Int] = [:]
+        // Groups in the order of their first objects, which are sorted by path: a dictionary alone has no order.
         for shared in objects {
             let key = shared.wrappedValue.seriesKey
             if let place = placeOfKey[key] {
@@ -133,6 +134,7 @@ enum SeriesTriage {
             part.slices = copies.omitImages(from: part.slices, flag: flag)
             var series = stacked(part, corrects: corrects)
             if parts.count > 1 {
+                // Parts may have equal labels, as with values that agree after rounding: later ones get a number.
                 var label = part.labels.joined(separator: "_")
                 let plain = label
                 var number = 2
@@ -154,6 +156,7 @@ enum SeriesTriage {
     private static func stacked(_ part: SliceSplitting.Part, corrects: Bool) -> DICOMSeries {
         var series = plain(part.slices)
         do throws(DICOMReadError) {
+            // Values before geometry: slices of different meaning are not one volume, however even they are.
             try SeriesValues.check(part.slices)
         } catch {
             series.problem = error
@@ -213,6 +216,7 @@ enum SeriesTriage {
                 Note("dicom.monochrome1", "MONOCHROME1: values are kept, only their display is inverted")
             )
         }
+        // Each note once, in the order of slices, and at most eight of them: a report shows kinds, not files.
         for note in slices.reduce(
             into: [Note](),
             { all, slice in

@@ -22,6 +22,7 @@ enum SeriesValues {
     static func notes(_ slices: [DICOMSlice]) -> [Note] {
         guard let first = slices.first, slices.allSatisfy({ !$0.object.hasModalityTable }) else { return [] }
         var notes: [Note] = []
+        // The standard requires both for CT and PET, and not for MR.
         let isRequired = ["CT", "PT"].contains(first.object.modality)
         let values: [(name: String, assumed: String, value: (DICOMSlice) -> Double?)] = [
             ("RescaleSlope (0028,1053)", "1", { $0.plane.rescaleSlope }),

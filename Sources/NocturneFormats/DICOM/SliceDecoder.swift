@@ -9,6 +9,7 @@ final class SliceDecoder {
     private let layout: cdcmtk_pixel_layout
 
     init(of object: DICOMObject) throws(DICOMReadError) {
+        // Cells of real pixels have their own type: the numbers of bits are not used for them.
         let isReal = object.pixelKind == .float || object.pixelKind == .double
         let bits =
             isReal ? DICOMObject.BitLayout(allocated: 32, stored: 32, highBit: 31, isSigned: false) : object.bitLayout
@@ -41,6 +42,7 @@ final class SliceDecoder {
         rescales: Bool = true,
         into place: UnsafeMutableBufferPointer<Float>
     ) throws(DICOMReadError) {
+        // The decoder keeps the frame that it decoded last: the tiles of a mosaic copy their parts of it.
         let tile = slice.tile ?? PixelBox(x: 0, y: 0, width: Int(layout.columns), height: Int(layout.rows))
         let part = cdcmtk_rectangle(
             x: Int32(clamping: tile.x),

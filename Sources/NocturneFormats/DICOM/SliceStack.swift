@@ -69,6 +69,7 @@ struct SliceStack {
             usualStep = usual
             let odd = Self.oddSteps(frame.stack, usual)
             notes = Self.roundingNotes(frame.stack, odd)
+            // The first one decides the code of the error; its text names all.
             let faults = Self.stepFaults(frame.stack, odd, usual) + Self.tiltFaults(frame)
             if let worst = faults.first {
                 let detail = faults.map(\.detail).joined(separator: "; also ")
@@ -168,6 +169,7 @@ struct SliceStack {
         if let worst = odd.first, !isRounded(stack.map(\.height)) {
             let step = stack[worst].height - stack[worst - 1].height
             let more = odd.count > 1 ? ", and \(odd.count - 1) more such positions" : ""
+            // An odd step of whole usual steps means missing slices; any other is a spacing that changes.
             let whole = (step / usual).rounded()
             if whole >= 2, abs(step - whole * usual) <= whole * Tolerance.step(usual) {
                 let detail =
@@ -193,12 +195,14 @@ struct SliceStack {
         let whole = stack[stack.count - 1].position - stack[0].position
         let along = dot(whole, normal)
         let sideways = length(whole - normal * along)
+        // Both limits: on a short stack a small angle moves a slice by less than the rounding of positions.
         let tilt = atan2(sideways, along) * 180 / Double.pi
         if tilt > Tolerance.tiltDegrees, sideways > Tolerance.sideways(pixel) {
             let stated =
                 stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) is \(figure($0))°" } ?? ""
             return [(.sheared, "sheared by \(figure(tilt))°: the slices are not stacked along their normal\(stated)")]
         }
+        // Against the straight line from the first slice to the last one, so that noise does not add up.
         let step = whole / Double(stack.count - 1)
         for (index, slice) in stack.enumerated() {
             let off = slice.position - stack[0].position - step * Double(index)

@@ -56,6 +56,8 @@ extension StackCorrection {
             for i in 0..<grid.x {
                 let (below, above) = (lower.value(i, j), upper.value(i, j))
                 let value: Double? =
+                    // Where only one slice has a pixel, the nearer slice decides: its pixel, or the fill value. A mixture of both
+                    // would be a value that no slice has.
                     if let below, let above {
                         source.weight > 0 ? below + (above - below) * source.weight : below
                     } else if source.weight < 0.5 {

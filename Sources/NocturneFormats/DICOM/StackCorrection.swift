@@ -17,6 +17,7 @@ public struct StackCorrection: Sendable, Hashable {
     public let tiltDegrees: Double
     /// The shortest and the longest distance of neighbouring slices along their normal, in mm.
     public let shortestStep: Double
+    /// See ``shortestStep``.
     public let longestStep: Double
     /// Planes of the grid at whose positions no slice was stored.
     public let interpolatedPlanes: Int
@@ -76,6 +77,7 @@ public struct StackCorrection: Sendable, Hashable {
 
         // The in-plane shift of each slice in mm, relative to a position perpendicular to the first slice.
         let sideways = stack.map { $0.position - first.position - frame.normal * ($0.height - first.height) }
+        // mm sideways for each mm along the normal.
         let tilt = (sideways.last ?? .zero) / extent
         let pixel = min(frame.pixel.x, frame.pixel.y)
         for (index, slice) in stack.enumerated() {
@@ -105,6 +107,7 @@ public struct StackCorrection: Sendable, Hashable {
         let origin =
             first.position + frame.row * (frame.pixel.x * Double(along.start))
             + frame.column * (frame.pixel.y * Double(down.start))
+        // Without shearing, a tilt below the tolerance stays in the affine, as for a stack that needs no correction.
         let upright = isSheared ? frame.normal * step : (frame.normal + tilt) * step
         guard let stored = VolumeShape(validating: frame.columns, y: frame.rows, z: stack.count) else {
             throw CorrectionError(detail: "it has more voxels than a volume may have")

@@ -93,6 +93,7 @@ struct StackFrame {
     /// All slices have the size, pixel spacing and orientation of the first one.
     private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
+        // x is the distance of columns: the second value of PixelSpacing.
         let spacing = SIMD2(first.plane.columnSpacing ?? 0, first.plane.rowSpacing ?? 0)
         let plausible = SliceStack.Tolerance.pixelSizes
         guard plausible.contains(spacing.x), plausible.contains(spacing.y) else {
@@ -153,6 +154,7 @@ struct StackFrame {
 
     private static func checkDuplicates(_ stack: [PositionedSlice]) throws(DICOMReadError) {
         let usual = usualStep(stack)
+        // A tenth of a step, so that thin slices are not taken for copies, and at most the rounding of two decimals.
         let limit = usual > 0 ? min(0.01, 0.1 * usual) : 0.01
         let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
         guard let (one, other) = pairs.first else { return }

@@ -13,6 +13,8 @@ public struct DICOMObjectLimits: Hashable, Sendable {
     /// Label volumes used to store overlapping segments.
     public var volumes: Int
 
+    /// The defaults are far above real objects, and low enough that a hostile header cannot take all memory: 2³⁰ voxels of two
+    /// bytes are 2 GiB.
     public init(
         frames: Int = 1 << 18,
         segments: Int = 4096,

@@ -16,6 +16,11 @@ extension DICOMObjectOrigin {
         /// are series of different numbers (those of two in 499 pairs of models are the same by chance).
         var number: Int { (Int(ContentDigest.of(algorithm).hex.prefix(8), radix: 16) ?? 0) % 499 }
 
+        /// - Parameters:
+        ///   - software: name and version of the program.
+        ///   - algorithm: name and version of the model.
+        ///   - description: shown in lists of series; at most 64 characters are written.
+        ///   - isEdited: whether a person has edited the labels.
         public init(software: String, algorithm: String, description: String, isEdited: Bool = false) {
             self.software = software
             self.algorithm = algorithm

@@ -97,6 +97,7 @@ extension DICOMSegmentation {
         let facts = file.facts
         let (frames, planes) = try file.placedFrames(on: grid, limits: limits)
         let segments = try file.segments()
+        // Segments can only overlap where two of them have frames on one slice. Label maps have one value for each voxel.
         var onSlice: [Int: Set<Int>] = [:]
         if file.kind != .labelMap {
             for (frame, slice) in zip(frames, planes.slices) { onSlice[slice, default: []].insert(Int(frame.segment)) }

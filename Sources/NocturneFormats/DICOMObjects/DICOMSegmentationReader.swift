@@ -25,8 +25,10 @@ extension DICOMSegmentation {
     ) throws -> DICOMSegmentation {
         let file = try DICOMSegmentation.File(path: path, limits: limits)
         let facts = file.facts
+        // The grid is known from the functional groups, before any pixel is decoded.
         let (frames, planes) = try file.placedFrames(on: grid, limits: limits)
         var segments = try file.segments()
+        // Numbers are the values of the masks: with equal ones, two segments would become one.
         guard Set(segments.map(\.number)).count == segments.count else {
             throw DICOMReadError(
                 .notReadable,

@@ -18,6 +18,12 @@ extension DICOMSegmentation {
         /// The type of the segmented object.
         public var type: CodedConcept
 
+        /// - Parameters:
+        ///   - value: in the label volume; never 0.
+        ///   - label: the name; at most 64 characters are written.
+        ///   - color: shown by viewers that follow the recommendation.
+        ///   - category: of the segmented object.
+        ///   - type: of the segmented object.
         public init(
             value: UInt16,
             label: String,
@@ -70,6 +76,7 @@ extension DICOMSegmentation {
             (0..<shape.z).contains { present[$0 * segments.count + segment] }
         }
         guard !kept.isEmpty else { return [] }
+        // A frame takes one bit for each pixel, and its functional groups.
         let needed = present.count { $0 } * (shape.sliceCount / 8 + bytesPerFrame)
         guard needed <= bytes else {
             throw DICOMWriteError(
@@ -110,6 +117,7 @@ extension DICOMSegmentation {
         scope: ComputeScope
     ) throws(CancelledError) -> [Bool] {
         let shape = labels.geometry.shape
+        // A table over all values, so that a voxel costs one look-up.
         var places = [Int32](repeating: -1, count: 65536)
         for (index, segment) in segments.enumerated() where segment.value != 0 {
             places[Int(segment.value)] = Int32(index)
@@ -120,6 +128,7 @@ extension DICOMSegmentation {
             let count = segments.count
             try labels.voxels.withParallelReader { reader throws(CancelledError) in
                 try scope.forEach(shape.z) { k in
+                    // Labels come in runs: most voxels equal the one before.
                     var last: UInt16 = 0
                     for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
                         let value = reader[index]
@@ -175,6 +184,8 @@ extension DICOMSegmentation {
             try scope.forEach((frames.count + 7) / 8) { group in
                 for index in group * 8..<min(group * 8 + 8, frames.count) {
                     let frame = frames[index]
+                    // Frames follow each other without padding, and the first pixel is in the lowest bit of a byte (PS3.5,
+                    // 8.1.1).
                     let source = reader.base + frame.slice * pixels
                     let start = index * pixels
                     for pixel in 0..<pixels where source[pixel] == frame.value {

@@ -21,6 +21,7 @@ extension DICOMStructureSet {
         let file = try DICOMStructureSet.File(path: path, limits: limits)
         var images: [String] = []
         var known: Set<String> = []
+        // Images of the whole set first, then those that only contours name, each once and in this order.
         for index in 0..<file.facts.referenced_images {
             let uid = try file.image(index)
             if !uid.isEmpty, known.insert(uid).inserted { images.append(uid) }

@@ -16,6 +16,11 @@ extension DICOMStructureSet {
         /// CLOSED_PLANAR.
         public var contours: [SliceContour]
 
+        /// - Parameters:
+        ///   - name: at most 64 characters are written.
+        ///   - color: red, green and blue of ROIDisplayColor (3006,002A).
+        ///   - code: what the region is; nil for none.
+        ///   - contours: closed, on slices of the grid; none for a region that is left out.
         public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [SliceContour]) {
             self.name = name
             self.color = color
@@ -63,6 +68,7 @@ extension DICOMStructureSet {
                 var coordinates: [Double] = []
                 coordinates.reserveCapacity(3 * contour.points.count)
                 for point in contour.points {
+                    // Indices to LPS mm, in which ContourData (3006,0050) is written.
                     let place = lps(SIMD3(point.x, point.y, Double(contour.slice)))
                     coordinates.append(contentsOf: [place.x, place.y, place.z])
                 }

@@ -35,6 +35,7 @@ struct FrameGrid {
         path: String
     ) throws(DICOMReadError) {
         let (row, column) = try Self.directions(of: frames[0], path: path)
+        // PixelSpacing states the distance of rows first.
         let size = SIMD2(frames[0].pixel_spacing.1, frames[0].pixel_spacing.0)
         guard frames[0].has_spacing != 0, size.min() > 0 else {
             throw DICOMReadError(
@@ -104,6 +105,7 @@ struct FrameGrid {
                 detail: "SpacingBetweenSlices (0018,0088) or SliceThickness (0018,0050) of the frames is not a number"
             )
         }
+        // A negative spacing counts as not stated.
         let stated = max(first.slice_spacing, 0)
         let planes = try planes(at: heights, stated: stated, thickness: first.slice_thickness, path)
         let (columns, rows) = (pixels.columns, pixels.rows)
@@ -174,6 +176,7 @@ struct FrameGrid {
         _ path: String
     ) throws(DICOMReadError) -> (lowest: Double, step: Double, count: Int) {
         let sorted = heights.sorted()
+        // Frames within 5 µm are on one plane: positions are decimal numbers that were rounded.
         let gaps = zip(sorted, sorted.dropFirst()).map { $1 - $0 }.filter { $0 > 0.005 }
         guard let smallest = gaps.min() else {
             let step = stated > 0 ? stated : thickness
@@ -194,6 +197,8 @@ struct FrameGrid {
         // The total distance divided by the number of steps is more precise than a single rounded gap. Where planes are
         // sparse, the smallest gap may itself be several steps: the stated spacing is used if it fits.
         var candidates = [smallest]
+        // A stated step may be a little larger than the smallest gap by rounding, and so much smaller that planes are missing; 64
+        // planes between two neighbours are not believed.
         if stated > 0, stated < 1.1 * smallest, smallest / stated < 64 { candidates.insert(stated, at: 0) }
         for candidate in candidates {
             let steps = (span / candidate).rounded()
@@ -225,6 +230,7 @@ struct FrameGrid {
         let (columns, rows) = (pixels.columns, pixels.rows)
         let (row, column) = (pixels.row * pixels.size.x, pixels.column * pixels.size.y)
         guard grid.shape.x == columns, grid.shape.y == rows, let inverse = lps.inverse,
+            // A fifth of a pixel at the far end of the image: rounded direction cosines may differ in the last digits.
             length(lps.columnI - row) * Double(columns) <= 0.2 * length(row),
             length(lps.columnJ - column) * Double(rows) <= 0.2 * length(column)
         else {

@@ -9,6 +9,7 @@ public typealias DICOMWriteError = FileFormatError<DICOMWriteErrorCode>
 
 /// The kind of a ``DICOMWriteError``.
 public enum DICOMWriteErrorCode: String, FormatErrorCode, CaseIterable {
+    /// The errors of objects that are written; those of objects that are read are `dicom`.
     public static let domain = "dicomObject"
 
     /// A source image cannot be read again.
@@ -133,6 +134,7 @@ struct ObjectBuilder: ~Copyable {
             guard let frame = UInt32(exactly: source.frame) else {
                 throw DICOMWriteError(.internalFault, path: source.path, "no frame \(source.frame)")
             }
+            // The shim compares it with the position in the file: slices of another order would be written under wrong images.
             let place = lps(SIMD3(0, 0, Double(k)))
             let position = [place.x, place.y, place.z]
             var error = cdicom_error()

@@ -112,6 +112,7 @@ public struct MeshSelection: RawRepresentable, Hashable, Sendable, Codable, Case
     /// Nil for ``none``.
     public var format: (any MeshFormat)? { MeshFormats.named(rawValue) }
 
+    /// As in options and results.
     public var description: String { rawValue }
 
     /// All values, for help and messages: "stl, obj or none".
@@ -125,6 +126,7 @@ public typealias MeshFileError = FileFormatError<MeshFileErrorCode>
 
 /// The kind of a ``MeshFileError``, with a description.
 public enum MeshFileErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of all mesh formats together: a code does not name one.
     public static let domain = "mesh"
 
     /// The content is another format, or an unsupported variant of this format.

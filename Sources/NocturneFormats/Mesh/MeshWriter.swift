@@ -21,8 +21,10 @@ public protocol LabelMeshFormat: MeshFormat {
 }
 
 extension LabelMeshFormat {
+    /// False: every label has its own file.
     public var isScene: Bool { false }
 
+    /// A writer that calls ``write(_:frame:to:scope:)`` for each surface, with the label's name as file name.
     public func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter {
         LabelMeshWriter(format: self, folder: folder, frame: frame, scope: scope)
     }

@@ -7,8 +7,11 @@ public struct OBJFormat: LabelMeshFormat {
     /// The format has no settings.
     public init() {}
 
+    /// "obj".
     public var name: String { "obj" }
+    /// "obj", in lower case.
     public var fileExtension: String { "obj" }
+    /// False: colours of OBJ would need a second file.
     public var hasColors: Bool { false }
 
     /// Writes text: one line per vertex, in millimetres, and triangle, indices from 1. The first lines are comments that
@@ -57,6 +60,7 @@ public struct OBJFormat: LabelMeshFormat {
                 guard tokens.count == 4, numbers.count == 3, numbers.allSatisfy(\.isFinite) else {
                     throw invalid("invalid vertex: expected three finite numbers")
                 }
+                // Adding zero converts -0 to 0.
                 mesh.vertices.append(
                     (frame ?? .lps).converted(SIMD3(numbers[0], numbers[1], numbers[2])) + SIMD3<Float>(repeating: 0)
                 )

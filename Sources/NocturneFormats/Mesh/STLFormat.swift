@@ -7,8 +7,11 @@ public struct STLFormat: LabelMeshFormat {
     /// The format has no settings.
     public init() {}
 
+    /// "stl".
     public var name: String { "stl" }
+    /// "stl", in lower case.
     public var fileExtension: String { "stl" }
+    /// False: binary STL has no field for them that programs agree on.
     public var hasColors: Bool { false }
 
     /// Writes 80 bytes of header, the number of triangles, and 50 bytes per triangle, in millimetres.
@@ -56,7 +59,9 @@ public struct STLFormat: LabelMeshFormat {
             throw MeshFileError(.truncated, path: path, "the header ends after \(start.count) of 84 bytes")
         }
         let count = Int(start.littleEndian(at: 80, as: UInt32.self))
+        // 80 bytes of header and a count, then 12 numbers of 4 bytes and an attribute of 2 for each triangle.
         let needed = 84 + 50 * count
+        // Binary files may begin with "solid", too: only the size shows which form it is.
         if size != needed, start.starts(with: "solid".utf8) {
             throw MeshFileError(.wrongFormat, path: path, "not a binary STL file (text STL is not supported)")
         }
@@ -77,6 +82,7 @@ public struct STLFormat: LabelMeshFormat {
         let headerText = String(decoding: start[..<80].prefix { $0 != 0 }, as: UTF8.self)
         let frame = PatientFrame.allCases.first { headerText.contains($0.meshTag) }
         var merger = VertexMerger(frame: frame ?? .lps)
+        // 200 KiB are read at a time.
         let batch = 4096
         for first in stride(from: 0, to: count, by: batch) {
             try flag.check()

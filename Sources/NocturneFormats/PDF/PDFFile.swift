@@ -5,6 +5,7 @@ public typealias PDFError = FileFormatError<PDFErrorCode>
 
 /// The kind of a ``PDFError``, with a description.
 public enum PDFErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of errors while a document is drawn and written.
     public static let domain = "pdf"
 
     /// The library could not draw, for instance for lack of memory.

@@ -128,6 +128,7 @@ public final class PDFPage {
                 continue
             }
             if !line.isEmpty { lines.append(line) }
+            // The word alone does not fit in the rest of a line: a new one begins, in which a longer word is divided.
             line = ""
             for character in word {
                 if !line.isEmpty, !fits(line + String(character)) {

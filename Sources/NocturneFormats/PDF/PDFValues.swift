@@ -8,6 +8,10 @@ extension PDFPage {
         /// 0 to 1.
         public let blue: Double
 
+        /// - Parameters:
+        ///   - red: 0 to 1.
+        ///   - green: 0 to 1.
+        ///   - blue: 0 to 1.
         public init(red: Double, green: Double, blue: Double) {
             self.red = red
             self.green = green
@@ -29,6 +33,11 @@ extension PDFPage {
         /// The extent downwards.
         public var height: Double
 
+        /// - Parameters:
+        ///   - x: the left edge.
+        ///   - y: the upper edge.
+        ///   - width: to the right.
+        ///   - height: downwards.
         public init(x: Double, y: Double, width: Double, height: Double) {
             (self.x, self.y, self.width, self.height) = (x, y, width, height)
         }

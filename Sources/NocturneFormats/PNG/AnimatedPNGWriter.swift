@@ -9,13 +9,23 @@ import NocturneSystem
 /// Programs that do not support animation show a separate image, the cover, which is not part of the animation. The
 /// same frames give the same bytes at any time and for any number of threads.
 public struct AnimatedPNGWriter: Sendable {
+    /// In pixels, 1 to 32,767.
     public let width: Int
+    /// In pixels, 1 to 32,767.
     public let height: Int
     /// 1 to 256 colours, of which frames have indices; nil for frames of red, green and blue.
     public let palette: [SIMD3<UInt8>]?
+    /// At least 1.
     public let frameCount: Int
+    /// 0 to 60,000; viewers show 0 as fast as they can.
     public let millisecondsPerFrame: Int
 
+    /// - Parameters:
+    ///   - width: of the cover and of every frame, in pixels.
+    ///   - height: of the cover and of every frame, in pixels.
+    ///   - palette: 1 to 256 colours; nil for frames of red, green and blue.
+    ///   - frameCount: at least 1, without the cover.
+    ///   - millisecondsPerFrame: 0 to 60,000.
     public init(width: Int, height: Int, palette: [SIMD3<UInt8>]?, frameCount: Int, millisecondsPerFrame: Int) {
         self.width = width
         self.height = height
@@ -66,6 +76,7 @@ public struct AnimatedPNGWriter: Sendable {
                     + (palette.map { PNGWriter.File.chunk("PLTE", $0.flatMap { [$0.x, $0.y, $0.z] }) } ?? [])
                     + PNGWriter.File.chunk("IDAT", try packed(cover, for: path))
             )
+            // fcTL and fdAT share one count, without gaps.
             var sequence = 0
             for start in stride(from: 0, to: frameCount, by: Self.framesAtOnce) {
                 for packed in try frames(start..<min(frameCount, start + Self.framesAtOnce), path, scope, frame) {
@@ -131,6 +142,7 @@ public struct AnimatedPNGWriter: Sendable {
             let voxels = nocturne_voxels(width: 1, row: rowBytes + 1)
             count = nocturne_deflate(deflater, rows, rows.count, voxels, 1, target.baseAddress!)
         }
+        // The header of zlib for a window of 32 KiB (RFC 1950); the checksum is of the rows with their filter types.
         return [0x78, 0x01] + body + PNGWriter.File.bigEndian(Int(adler32(1, rows, uInt(rows.count))))
     }
 }

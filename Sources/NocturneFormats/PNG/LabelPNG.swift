@@ -23,6 +23,7 @@ public enum LabelPNG {
     ) throws(PictureError) {
         precondition(bits == 8 || bits == 16, "samples of one or two bytes")
         let bytesInRow = width * bits / 8
+        // One chunk has all rows, and less than 2 GiB.
         guard width > 0, height > 0, labels.count == width * height, (bytesInRow + 1) * height < 1 << 30 else {
             throw PictureError(.invalidImage, path: path, "\(width)×\(height) pixels cannot be written")
         }
@@ -91,6 +92,7 @@ public enum LabelPNG {
         }
         var place = PNGWriter.File.signature.count
         guard file.starts(with: PNGWriter.File.signature) else { throw damaged("is not a PNG") }
+        // A chunk is rebuilt from its content and compared, which checks its type and its CRC in one step.
         func chunk(_ type: String) throws(PictureError) -> ArraySlice<UInt8> {
             guard place + 12 <= file.count else { throw damaged("ends before its \(type)") }
             let length = Self.number(file[place..<place + 4])
@@ -103,6 +105,7 @@ public enum LabelPNG {
             return content
         }
         let header = Array(try chunk("IHDR"))
+        // Width, height, bits; then colour type grey, deflate, adaptive filters, not interlaced.
         guard header.count == 13, [8, 16].contains(header[8]), Array(header[9...]) == [0, 0, 0, 0] else {
             throw damaged("is not a grey PNG of 8 or 16 bits without interlacing")
         }

@@ -54,6 +54,7 @@ public final class PictureText {
                 let below = image[x + column, target]
                 var mixed = below
                 for channel in 0..<3 {
+                    // Rounded to the nearest: 127 is half of 255.
                     mixed[channel] = UInt8(
                         (Int(below[channel]) * (255 - share) + Int(color[channel]) * share + 127) / 255
                     )

@@ -53,6 +53,7 @@ final class DICOMPhotoSource: PhotoSource {
         }
         self.decoder = decoder
         self.picture = picture
+        // Palette before grey: an image of palette indices has one sample, too.
         let model =
             picture.is_palette != 0
             ? CPHOTO_PALETTE

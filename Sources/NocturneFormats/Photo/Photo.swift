@@ -80,14 +80,17 @@ extension Note {
         Note("photo.small", "the picture is small: \(width)×\(height) pixels")
     }
 
+    /// The picture was larger than the limit; `denominator` stored pixels along each side became one.
     public static func reduced(denominator: Int) -> Note {
         Note("photo.reduced", "the picture was read at 1/\(denominator) of its size")
     }
 
+    /// The others were not read: a photo is one picture.
     public static func firstOfPages(_ count: Int) -> Note {
         Note("photo.firstOfPages", "the first of \(count) pages was read")
     }
 
+    /// Of a HEIC file, which names one of its pictures as the primary one.
     public static func primaryOfPictures(_ count: Int) -> Note {
         Note("photo.primaryOfPictures", "the primary one of \(count) pictures was read")
     }
@@ -110,6 +113,10 @@ public struct PhotoLimits: Hashable, Sendable {
     /// Maximum memory in bytes, including the result.
     public var bytes: Int
 
+    /// - Parameters:
+    ///   - storedPixels: 400 million by default, above every camera.
+    ///   - side: 8000 pixels by default.
+    ///   - bytes: 1 GiB by default.
     public init(storedPixels: Int = 400_000_000, side: Int = 8000, bytes: Int = 1 << 30) {
         self.storedPixels = storedPixels
         self.side = side
@@ -122,6 +129,7 @@ public typealias PhotoError = FileFormatError<PhotoErrorCode>
 
 /// The kind of a ``PhotoError``, with a description.
 public enum PhotoErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of all formats of photos together: a code does not name one.
     public static let domain = "photo"
 
     /// The system could not open or read the file.

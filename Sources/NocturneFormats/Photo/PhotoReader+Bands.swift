@@ -10,6 +10,9 @@ extension PhotoReader {
         /// From the top.
         public var rows: Range<Int>
 
+        /// - Parameters:
+        ///   - columns: from the left.
+        ///   - rows: from the top.
         public init(columns: Range<Int>, rows: Range<Int>) {
             self.columns = columns
             self.rows = rows
@@ -63,11 +66,13 @@ extension PhotoReader {
             return photo.facts
         }
         try check(source.start(denominator: 1, memory: limits.bytes, flag: flag), source, path)
+        // A JPEG decoder keeps whole blocks: more columns may come than were asked for.
         let given = source.keepColumns(part.columns)
         let rowBytes = given.count * 3
         let offset = (part.columns.lowerBound - given.lowerBound) * 3
         var block = [UInt8](repeating: 0, count: rowBytes * bandRows)
         let height = facts.storedHeight
+        // To the last row, also below the part: only then is it certain that no pixel of the file is missing.
         for row in stride(from: 0, to: height, by: bandRows) {
             try flag.check()
             let rows = row..<min(row + bandRows, height)

@@ -74,10 +74,12 @@ public enum PhotoReader {
         } catch {
             throw PhotoError(.cannotOpen, reading: error)
         }
+        // The marker SOI, and the first byte of the next one.
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if head.starts(with: PNGWriter.File.signature) { return .png }
         if TIFFStackReader.heads.contains(where: head.starts(with:)) { return .tiff }
         if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) { return .webp }
+        // The major brand of an ISO base media file: HEIC images, and images of the family in general.
         let brands = ["heic", "heix", "heim", "heis", "mif1"]
         if head.dropFirst(4).starts(with: Array("ftyp".utf8)),
             brands.contains(where: { head.dropFirst(8).starts(with: Array($0.utf8)) })

@@ -68,6 +68,7 @@ extension PhotoReader {
             for row in 0..<reducedHeight {
                 if flag.isCancelled { return CPHOTO_STOPPED }
                 let count = min(factor, height - row * factor)
+                // The last row of the result may stand for fewer stored ones; the mean is over those that there are.
                 for _ in 0..<count {
                     let code = line.withUnsafeMutableBufferPointer { source.read(1, into: $0.baseAddress!) }
                     if code != CPHOTO_OK { return code }

@@ -191,6 +191,7 @@ struct RegionFields {
             guard points[0] != points[1], points[2] != points[1] else {
                 throw fault("points", "has an arm of zero length")
             }
+            // The middle point is the vertex, as people mark it.
             return .angle(points[0], vertex: points[1], points[2])
         case "circle":
             return .circle(center: try point("center"), radius: try number("radiusMm", radius), try plane(space))
@@ -240,6 +241,7 @@ struct RegionFields {
         }
         let normal = try plane.direction("normal")
         let right = plane.fields["right"] == nil ? nil : try plane.direction("right")
+        // The sine of the angle between both; a direction along the normal has no projection into the plane.
         if let right, length(cross(normal, right)) < 1e-6 * length(normal) * length(right) {
             throw plane.fault("right", "has the direction of the normal")
         }

@@ -35,6 +35,7 @@ public struct RegionFile: Hashable, Sendable {
         guard bytes.count <= Self.maximumBytes else {
             throw RegionFileError(path: path, "has \(bytes.count) bytes, more than \(Self.maximumBytes)")
         }
+        // Before the decoder sees it: a decoder calls itself for each level.
         guard Self.nesting(bytes) <= Self.maximumNesting else {
             throw RegionFileError(path: path, "is nested deeper than \(Self.maximumNesting) levels")
         }
@@ -56,6 +57,8 @@ public struct RegionFile: Hashable, Sendable {
             throw root.fault("regions", "has \(regions.count) regions, more than \(Self.maximumRegionCount)")
         }
         var entries: [Entry] = []
+        // Regions of the same items need different names, since results are listed by name. Which items patterns match is not
+        // known here.
         var everywhere: Set<String> = []
         for (index, tree) in regions.enumerated() {
             let place = "regions[\(index)]"
@@ -149,6 +152,11 @@ public struct RegionFileError: CodedError, Hashable, Sendable, CustomStringConve
     /// What is wrong with the field.
     public let detail: String
 
+    /// - Parameters:
+    ///   - path: of the file.
+    ///   - field: such as `regions[2].radiusMm`; empty for the file as a whole.
+    ///   - region: its name, where it has one.
+    ///   - detail: what is wrong with the field.
     public init(path: String, field: String = "", region: String? = nil, _ detail: String) {
         self.path = path
         self.field = field
@@ -159,6 +167,7 @@ public struct RegionFileError: CodedError, Hashable, Sendable, CustomStringConve
     /// A file of regions cannot be read, or breaks its schema.
     public var faultCode: FaultCode { FaultCode("regions", "unusable") }
 
+    /// "PATH: FIELD ("NAME") DETAIL".
     public var description: String {
         let name = region.map { " (\"\($0)\")" } ?? ""
         return field.isEmpty ? "\(path) \(detail)" : "\(path): \(field)\(name) \(detail)"

@@ -94,6 +94,8 @@ public enum TIFFLabelWriter {
             place = start + pixels.count + pixels.count % 2
             var page = Self.bytes(Self.entryCount, isBig ? 8 : 2)
             let (short, long, offset) = (3, 4, isBig ? 16 : 4)
+            // In ascending order, as TIFF 6.0 requires: width, length, bits, compression (8: deflate), photometric (1: 0 is
+            // black), offset of the only strip, samples, rows in the strip, bytes of the strip, sample format (1: unsigned).
             for (tag, type, value) in [
                 (256, long, width), (257, long, height), (258, short, bits), (259, short, 8), (262, short, 1),
                 (273, offset, start), (277, short, 1), (278, long, height), (279, offset, pixels.count),

@@ -39,6 +39,7 @@ public enum TIFFSpacing {
             throw TIFFStackError(.invalidSpacing, path: path, "is not a JSON file with the numbers \"spacing\"")
         }
         let spacing = document.spacing
+        // Wide enough for every unit that somebody may have meant; numbers outside are damage.
         guard spacing.count == 3, spacing.allSatisfy({ $0.isFinite && $0 >= 1e-9 && $0 <= 1e9 }) else {
             throw TIFFStackError(
                 .invalidSpacing,

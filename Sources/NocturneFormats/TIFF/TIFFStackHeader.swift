@@ -82,6 +82,7 @@ public typealias TIFFStackError = FileFormatError<TIFFStackErrorCode>
 
 /// The kind of a ``TIFFStackError``, with a description.
 public enum TIFFStackErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of TIFFs as volumes; as photos they have `photo`.
     public static let domain = "tiff"
 
     /// The content is not TIFF.

@@ -42,6 +42,7 @@ public enum TIFFStackReader {
         var nonFinite = 0
         try voxels.withUnsafeMutableBufferPointer { target in
             guard let base = target.baseAddress else { return }
+            // In order and on one thread: the library reads directories one after the other.
             for k in 0..<shape.z {
                 try scope.check()
                 try page.withUnsafeMutableBufferPointer { samples in

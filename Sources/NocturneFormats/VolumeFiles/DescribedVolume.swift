@@ -57,6 +57,7 @@ struct DescribedVolume {
             guard !isCompressed else {
                 throw VolumeFileError(.unsupportedStorage, path: path, "compressed voxels that end with their file")
             }
+            // The voxels are the last bytes of the file, whatever precedes them (byte skip -1 of NRRD and MetaImage).
             offset = max(storage.start, source.fileSize - shape.count * dataType.bytesPerVoxel)
         }
         return try OpenVolumeFile(

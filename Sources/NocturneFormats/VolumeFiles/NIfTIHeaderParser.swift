@@ -20,6 +20,7 @@ struct NIfTIHeaderParser {
         guard bytes.count == 4 else {
             throw VolumeFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
         }
+        // `sizeof_hdr`, the first field, is 348 or 540: it shows version and byte order.
         let little = bytes.withUnsafeBytes { Int32(littleEndian: $0.loadUnaligned(as: Int32.self)) }
         let layout: NIfTILayout
         switch (little, little.byteSwapped) {
@@ -52,6 +53,7 @@ struct NIfTIHeaderParser {
             )
         default: throw NIfTIHeaderParser.foreign(magic, path)
         }
+        // Bytes 8 to 11, as in PNG: a transfer that converts line ends changes them.
         if layout.version == .nifti2, bytes[8..<12] != [0x0d, 0x0a, 0x1a, 0x0a] {
             throw VolumeFileError(
                 .notNIfTI,

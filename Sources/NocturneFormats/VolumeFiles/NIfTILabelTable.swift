@@ -7,9 +7,17 @@ extension NIfTIWriter {
         public var name: String
         /// 0 to 255; the table stores it as 0 to 1.
         public var red: UInt8
+        /// 0 to 255.
         public var green: UInt8
+        /// 0 to 255.
         public var blue: UInt8
 
+        /// - Parameters:
+        ///   - value: in the label map.
+        ///   - name: of the label.
+        ///   - red: 0 to 255.
+        ///   - green: 0 to 255.
+        ///   - blue: 0 to 255.
         public init(value: UInt16, name: String, red: UInt8, green: UInt8, blue: UInt8) {
             self.value = value
             self.name = name
@@ -34,6 +42,7 @@ enum NIfTILabelTable {
             <LabelTable>
 
             """
+        // Workbench expects a label for the background, which it calls "???".
         if !labels.contains(where: { $0.value == 0 }) {
             text += #"<Label Key="0" Red="0" Green="0" Blue="0" Alpha="0"><![CDATA[???]]></Label>"# + "\n"
         }

@@ -36,6 +36,7 @@ extension NIfTIHeaderParser {
                 "4-D image (\(text)) with several values for each voxel (intent code \(intent)), not a time series"
             )
         }
+        // The upper bits of `xyzt_units`: 8 s, 16 ms, 24 µs; 32, 40 and 48 are spectra.
         let unit = fields.units & 0x38
         guard ![32, 40, 48].contains(unit) else {
             let name = [32: "Hz", 40: "ppm", 48: "rad/s"][unit] ?? ""

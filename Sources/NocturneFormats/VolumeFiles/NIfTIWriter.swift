@@ -40,6 +40,7 @@ public enum NIfTIWriter {
         compressed: Bool? = nil,
         scope: ComputeScope
     ) throws {
+        // The names, too: the type then depends on the model, and not on which labels an image happens to have.
         let largest = max(try largestValue(labels, path, scope), names.map(\.value).max() ?? 0)
         let dataType: StoredVoxelType = largest <= 255 ? .uint8 : .uint16
         let table = VolumeFileHeader.Extension(
@@ -217,6 +218,7 @@ public enum NIfTIWriter {
         _ path: String,
         _ scope: ComputeScope
     ) throws -> UInt16 {
+        // 2²⁰ voxels at a time, each part with its own place: the result does not depend on threads.
         let count = labels.voxels.count
         let stride = 1 << 20
         var largest: VoxelBuffer<UInt16>

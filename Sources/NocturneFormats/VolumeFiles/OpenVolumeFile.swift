@@ -101,6 +101,7 @@ struct OpenVolumeFile {
         of parser: NIfTIHeaderParser,
         end: Int
     ) throws(VolumeFileError) -> [VolumeFileHeader.Extension] {
+        // Four bytes after the header, the first of which is not 0 where extensions follow (nifti1.h, nifti1_extender).
         let flag = try source.read(count: NIfTILayout.extensionFlagLength)
         guard flag.count == NIfTILayout.extensionFlagLength, flag[0] != 0 else { return [] }
         var found: [VolumeFileHeader.Extension] = []
@@ -113,6 +114,7 @@ struct OpenVolumeFile {
                 layout: parser.fields.layout,
                 byteOrder: parser.fields.byteOrder
             )
+            // `esize` and `ecode`; the size includes both, and is a multiple of 16.
             let size = Int(fields.integer(Int32.self, at: 0))
             let code = Int(fields.integer(Int32.self, at: 4))
             guard size >= 16, size % 16 == 0, size - 8 <= end - source.position, size <= remainingBytes else { break }

@@ -24,6 +24,7 @@ struct TextHeader {
     ) throws(VolumeFileError) {
         let source = try VolumeByteSource(path: path, .none)
         var (bytes, lines, begin, isEnded, isWhole) = ([UInt8](), [String](), 0, false, false)
+        // 16 KiB at a time: most headers end in the first piece, and behind them come voxels that need not be split into lines.
         while !isEnded, !isWhole, bytes.count < Self.maximumBytes {
             var searched = bytes.count
             let piece = try source.read(count: 16 << 10)

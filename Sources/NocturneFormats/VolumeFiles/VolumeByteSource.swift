@@ -207,6 +207,7 @@ final class VolumeByteSource {
                     return 0
                 }
             }
+            // zlib counts in 32 bits.
             let room = min(capacity, 1 << 30)
             inflater.pointee.next_in = input + inputStart
             inflater.pointee.avail_in = uInt(inputEnd - inputStart)
@@ -217,6 +218,7 @@ final class VolumeByteSource {
             let produced = room - Int(inflater.pointee.avail_out)
             switch result {
             case Z_STREAM_END: atMemberEnd = true
+            // Z_BUF_ERROR: nothing could be done with this input; more is read in the next round.
             case Z_OK, Z_BUF_ERROR: break
             case Z_MEM_ERROR: throw VolumeFileError(.outOfMemory, path: path, "no memory to decompress")
             default:

@@ -72,8 +72,9 @@ extension VolumeFileHeader {
 /// The checked header of a file with one volume or a time series: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
-/// code is above 0 (where one of them is singular or not finite, from the other one, as ITK does), else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
-/// in the middle of the volume (``hasAssumedOrientation``). ITK prefers the q-form in some files that have both;
+/// code is above 0 (where one of them is singular or not finite, from the other one, as ITK does), else from the spacing
+/// alone: i towards the left of the patient, j forwards, k upwards, with the origin in the middle of the volume
+/// (``hasAssumedOrientation``). ITK prefers the q-form in some files that have both;
 /// ``formsDisagree`` is true when that matters. Metres and micrometres are converted to millimetres, also in ``qform``
 /// and ``sform``.
 ///
@@ -197,6 +198,10 @@ public struct NIfTIForms: Hashable, Sendable {
     /// image by its q-form, and then finds the new file in the same place.
     public var qform: Affine?
 
+    /// - Parameters:
+    ///   - qformCode: 0 for none, 1 for scanner coordinates, 2 aligned, 3 Talairach, 4 MNI 152.
+    ///   - sformCode: likewise.
+    ///   - qform: in mm; nil where the image has none.
     public init(qformCode: Int, sformCode: Int, qform: Affine? = nil) {
         self.qformCode = qformCode
         self.sformCode = sformCode
@@ -217,6 +222,7 @@ public typealias VolumeFileError = FileFormatError<VolumeFileErrorCode>
 
 /// The kind of a ``VolumeFileError``, with a description.
 public enum VolumeFileErrorCode: String, FormatErrorCode, CaseIterable {
+    /// Of NRRD and MetaImage too, whose headers are read as those of NIfTI.
     public static let domain = "nifti"
 
     /// The content is not NIfTI; or not NRRD or MetaImage, as the file's name states.

@@ -13,15 +13,22 @@ public struct GLBFormat: MeshFormat {
     /// The format has no settings.
     public init() {}
 
+    /// "glb".
     public var name: String { "glb" }
+    /// "glb", in lower case.
     public var fileExtension: String { "glb" }
+    /// True: one file for all labels.
     public var isScene: Bool { true }
+    /// True: one material for each label.
     public var hasColors: Bool { true }
 
+    /// The writer of `labels.glb`.
     public func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter {
         GLBWriter(folder: folder, frame: frame, scope: scope)
     }
 
+    /// Reads the surface of the node that is called like the label. Of other scenes than Nocturne's, only those of the same form
+    /// are read.
     public func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents {
         let reader = try GLBReader(path)
         try flag.check()
@@ -44,8 +51,9 @@ extension GLBFormat {
         static let documentChunk: UInt32 = 0x4E4F_534A
         /// "BIN"
         static let binaryChunk: UInt32 = 0x004E_4942
-        /// The header of the file and the header of one chunk.
+        /// Magic, version and length of the file.
         static let headerBytes = 12
+        /// Length and type of a chunk.
         static let chunkHeadBytes = 8
     }
 }

@@ -33,6 +33,7 @@ struct GLBReader: ~Copyable {
         let total = Int(start.littleEndian(at: 8, as: UInt32.self))
         let documentBytes = Int(start.littleEndian(at: 12, as: UInt32.self))
         let binaryHead = headers + documentBytes
+        // Exact lengths: a scene with further chunks, which glTF allows, was not written by Nocturne.
         guard total == input.byteCount, documentBytes <= Self.maximumDocumentBytes,
             binaryHead + GLBFormat.Container.chunkHeadBytes <= total
         else { throw Self.invalid(path, "the lengths in its header do not agree with its \(input.byteCount) bytes") }
@@ -119,6 +120,7 @@ struct GLBReader: ~Copyable {
             document.bufferViews.indices.contains(values.bufferView)
         else { throw invalid("\(name) does not have float32 positions and uint32 indices") }
         let view = document.bufferViews[values.bufferView]
+        // Counts and offsets come from the document, where they may be any numbers.
         let length = values.count.multipliedReportingOverflow(by: elementBytes)
         let offset = (view.byteOffset ?? 0).addingReportingOverflow(values.byteOffset ?? 0)
         guard view.buffer == 0, view.byteStride ?? elementBytes == elementBytes, !length.overflow, !offset.overflow,

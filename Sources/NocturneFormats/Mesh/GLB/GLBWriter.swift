@@ -43,6 +43,7 @@ final class GLBWriter: MeshWriter {
         guard !parts.contains(where: { $0.name == surface.name }) else {
             throw invalid("two surfaces have the name \(surface.name)")
         }
+        // Before anything of the surface is written.
         try check(byteCount: binaryBytes + 12 * (mesh.vertices.count + mesh.triangles.count))
         if binary == nil { binary = try MeshOutput(path: binaryPath, scope: scope) }
         var lower = SIMD3<Float>(repeating: .infinity)
@@ -76,6 +77,7 @@ final class GLBWriter: MeshWriter {
         try binary?.finish()
         binary = nil
         var document = try StableJSON.encodeLine(self.document())
+        // Chunks have a multiple of four bytes; JSON is filled up with spaces (glTF 2.0, 4.4.3).
         document += [UInt8](repeating: UInt8(ascii: " "), count: (4 - document.count % 4) % 4)
         let total =
             GLBFormat.Container.headerBytes + 2 * GLBFormat.Container.chunkHeadBytes + document.count + binaryBytes
@@ -143,6 +145,7 @@ final class GLBWriter: MeshWriter {
             ]
             document.accessors += [
                 .init(
+                    // Of positions glTF requires the bounds.
                     bufferView: 2 * index,
                     componentType: GLTFDocument.Accessor.float,
                     count: part.vertexCount,
