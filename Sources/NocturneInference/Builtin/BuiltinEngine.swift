@@ -32,6 +32,7 @@ public struct BuiltinEngine: InferenceEngine {
     /// The precisions that ``load(onnx:precision:)`` accepts.
     public static let precisions: [InferencePrecision] = [.exact, .float32, .bfloat16]
 
+    /// The same on every processor: one without bfloat16 products rounds the operands and multiplies them as float32.
     public var precisions: [InferencePrecision] { Self.precisions }
     /// `float32` may use minimal filtering, `exact` does not.
     public var distinguishesExact: Bool { true }
@@ -55,6 +56,7 @@ public struct BuiltinEngine: InferenceEngine {
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         try check(precision)
         let graph = try ONNXReader.read(path)
+        // Checked here too: an engine that was chosen by name is not asked for ``missingFeature(for:)``.
         let missing = GraphBinder.unsupportedOperators(graph)
         guard missing.isEmpty else { throw ModelFormatError.unsupportedOperators(missing) }
         return BuiltinNetwork(graph, precision: precision, limit: limit, weights: weights)

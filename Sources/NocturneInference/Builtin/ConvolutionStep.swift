@@ -5,6 +5,7 @@ import NocturneSystem
 /// A convolution with its fused operations: reading several sources with their scale, shift and slope; adding a
 /// residual; the activation; sums for a following normalisation.
 struct ConvolutionStep: Step {
+    /// Buffers of the sums and sums of squares of the output, in double precision.
     struct Statistics {
         /// One row per chunk, for one batch element at a time.
         var chunks: Int
@@ -50,6 +51,7 @@ struct ConvolutionStep: Step {
     func run(_ run: PlanRun) throws(CancelledError) {
         let inputVoxels = inputShape[2...].reduce(1, *)
         let outputCount = outputShape[1...].reduce(1, *)
+        // The elements of a batch run one after the other; the threads share the chunks of one.
         for item in 0..<outputShape[0] {
             let list = sources.map { piece in
                 let affine = piece.affine.map { run.floats($0) + item * 2 * piece.channels }
@@ -83,6 +85,7 @@ struct ConvolutionStep: Step {
                     }
                 }
             }
+            // After all chunks and in their order, so that the sums do not depend on the number of threads.
             if let statistics, let rows {
                 nk_conv_merge_stats(plan.handle, rows, run.doubles(statistics.merged) + item * 2 * outputShape[1])
             }
@@ -116,6 +119,7 @@ extension ConvolutionStep {
             output: [Int],
             arithmetic: ConvolutionArithmetic
         ) {
+            // Layers with fewer than three spatial axes are volumes whose leading extents are 1.
             let i = Lowering.three(input, filler: 1)
             let o = Lowering.three(output, filler: 1)
             let kernel = Lowering.three(parameters.kernel, filler: 1)

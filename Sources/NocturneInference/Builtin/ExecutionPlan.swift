@@ -14,6 +14,10 @@ final class ExecutionPlan: Sendable {
     /// Bytes of the weights packed for the steps, and of constants.
     let packedBytes: Int
 
+    /// Binds the shapes, fuses operations, packs the weights and places the buffers.
+    ///
+    /// - Throws: ``ModelFormatError`` for a graph that does not accept the shapes, or that the kernels cannot run;
+    ///   ``AllocationError`` where there is no memory for constants.
     init(_ graph: NetworkGraph, inputShapes: [String: [Int]], arithmetic: ConvolutionArithmetic) throws {
         let bound = GraphFusion.fused(try GraphBinder.bind(graph, inputShapes: inputShapes))
         var lowering = Lowering(bound, path: graph.path, arithmetic: arithmetic)
@@ -23,6 +27,8 @@ final class ExecutionPlan: Sendable {
         (steps, titles) = (lowering.steps, lowering.titles)
         places = lowering.buffers.map(\.place)
 
+        // Only buffers of the workspace take memory there: inputs and outputs are the caller's, and constants are stored with the
+        // plan.
         var spans = lowering.buffers.map { buffer in
             var bytes = 0
             if case .workspace = buffer.place { bytes = buffer.bytes }
@@ -34,6 +40,7 @@ final class ExecutionPlan: Sendable {
                 spans[buffer].last = max(spans[buffer].last, index)
             }
         }
+        // A buffer that no step uses has no time of use, and takes no memory.
         for index in spans.indices where spans[index].last < 0 {
             spans[index].bytes = 0
             spans[index].first = 0
@@ -45,6 +52,7 @@ final class ExecutionPlan: Sendable {
             )
         }
         self.layout = layout
+        // A thread runs one step at a time, so the largest of all steps is enough for it. In whole pages.
         let largest = steps.map(\.scratchBytes).max() ?? 0
         scratchBytes = (largest + 4095) / 4096 * 4096
         packedBytes =
@@ -55,6 +63,7 @@ final class ExecutionPlan: Sendable {
             }
     }
 
+    /// The bytes of a session that runs on `width` threads: the buffers once, the scratch memory for every thread.
     func workspaceBytes(width: Int) -> Int {
         max(layout.bytes, 1) + max(scratchBytes, 1) * max(width, 1)
     }

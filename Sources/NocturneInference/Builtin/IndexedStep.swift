@@ -34,6 +34,8 @@ struct IndexedStep: Step {
                 }
             }
         case .gatherSlices(let batch, let extents):
+            // A slice has `length` elements. `each` is the number of slices that are read from one element of the batch, whose
+            // data begin every `stride` elements.
             let length = shapes[0][(batch + extents.count)...].reduce(1, *)
             let positions = shapes[1].dropLast().reduce(1, *)
             let each = positions / shapes[1].prefix(batch).reduce(1, *)
@@ -48,6 +50,7 @@ struct IndexedStep: Step {
             }
         case .scatterElements(let axis, let reduction):
             try copy(run)
+            // Serial: several updates may name the same element, and their order determines the result.
             let updates = run.floats(sources[2])
             let columns = shapes[1].last ?? 1
             for row in 0..<shapes[1].reduce(1, *) / columns {

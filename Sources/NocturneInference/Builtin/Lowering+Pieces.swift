@@ -49,9 +49,11 @@ extension Lowering {
         return [Piece(stored: try channelsLast(value), channels: graph.shapes[value][1])]
     }
 
+    /// Writes pieces to one channels-last tensor, one after the other along the channels.
     mutating func materialised(_ pieces: [Piece], shape: [Int]) throws -> Stored {
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.channelsLastStrides(shape))
         var first = 0
+        // A piece with a function is computed first, because a move only copies.
         for piece in pieces {
             var part = shape
             part[1] = piece.channels
@@ -75,6 +77,8 @@ extension Lowering {
         return target
     }
 
+    /// Copies a tensor to another layout. From channels-last to ONNX's order it is the transposition of a matrix, for which
+    /// there is a kernel.
     func copyStep(from source: Stored, to target: Stored, shape: [Int]) -> any Step {
         let isChannelsLast = shape.count >= 3 && Self.same(source.strides, Self.channelsLastStrides(shape), shape)
         if isChannelsLast, Self.same(target.strides, Extents.strides(shape), shape), shape[1] > 1 {

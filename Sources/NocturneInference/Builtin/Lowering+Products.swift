@@ -30,6 +30,7 @@ extension Lowering {
         return strides
     }
 
+    /// The result is written in the order in which its only reader wants it; see ``wantedStrides(_:)``.
     mutating func lowerProduct(_ operation: Operation, _ parameters: Operation.MatrixProduct) throws {
         let shape = graph.shapes[operation.output]
         let left = try matrix(operation.inputs[0], transposed: parameters.transposeA)
@@ -87,6 +88,7 @@ extension Lowering {
     }
 
     /// Rows of a number of tokens, of lengths that the kernels divide well.
+    ///  The widest of 112 to 28 tokens that divides their number; one row for numbers without such a divisor.
     private static func rectangle(_ count: Int) -> [Int] {
         let width = stride(from: 112, through: 28, by: -1).first { count % $0 == 0 } ?? count
         return [count / width, width]
@@ -95,6 +97,7 @@ extension Lowering {
     mutating func lowerAttention(_ operation: Operation, _ parameters: Operation.Attention) throws {
         let shape = graph.shapes[operation.output]
         let (query, key) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
+        // Query, key and value, then the addends.
         let operands = [
             try matrix(operation.inputs[0], transposed: parameters.transposeQuery),
             try matrix(operation.inputs[1], transposed: parameters.transposeKey),

@@ -1,5 +1,6 @@
 /// Operations on tensors in any layout.
 extension Lowering {
+    /// Keeps the layout, because the function of an element does not depend on its position.
     mutating func lowerUnary(_ operation: Operation, _ function: Operation.Unary) throws {
         let shape = graph.shapes[operation.output]
         let source = try stored(operation.inputs[0])
@@ -60,11 +61,13 @@ extension Lowering {
     mutating func lowerMove(_ operation: Operation, _ parameters: Operation.Move) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try stored(operation.inputs[0])
+        // A transposition moves nothing: the result is the same buffer with its strides in another order.
         if let order = parameters.transposition(from: input, to: output) {
             let strides = order.map { source.strides[$0] }
             recordStorage(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
             return
         }
+        // A part of a channels-last tensor stays channels-last, unless axes are exchanged.
         let keepsOrder = parameters.axes.enumerated().allSatisfy { $1.input == nil || $1.input == $0 }
         let isChannelsLast =
             (3...5).contains(output.count) && input.count == output.count && keepsOrder

@@ -35,6 +35,7 @@ extension Lowering {
             input: Array(input.dropFirst(2)),
             output: Array(output.dropFirst(2))
         )
+        // Half the memory traffic; the convolutions that read the value round their operands to bfloat16 in any case.
         let isBfloat16 = plan.storesBfloat16 && residual == nil && canBeBfloat16(operation.output)
         let target = Stored(
             buffer: workspace(bytes: output.reduce(isBfloat16 ? 2 : 4, *)),
@@ -42,6 +43,8 @@ extension Lowering {
             isBfloat16: isBfloat16
         )
         var statistics: ConvolutionStep.Statistics?
+        // A normalisation follows: the convolution adds up its output while it writes it, which saves a pass over it. Sums and
+        // sums of squares are doubles, hence the 8 bytes.
         if isNormalised(operation.output) {
             let merged = workspace(bytes: output[0] * 2 * output[1] * 8)
             statistics = .init(chunks: workspace(bytes: plan.chunkCount * 2 * output[1] * 8), merged: merged)
@@ -63,11 +66,13 @@ extension Lowering {
         )
     }
 
+    /// Computes scale and shift of each channel; the readers apply them, or ``finish(_:_:)`` does.
     mutating func lowerNormalisation(_ operation: Operation, _ parameters: Operation.Normalisation) throws {
         let value = operation.inputs[0]
         let shape = graph.shapes[value]
         let source = try channelsLast(value)
         let statistics: Int
+        // The sums are there if a convolution produced the value, or another normalisation of it.
         if let gathered = self.statistics[value] {
             statistics = gathered
         } else {
@@ -115,6 +120,8 @@ extension Lowering {
         recordStorage(operation.output, .stored(Stored(buffer: target, strides: Self.channelsLastStrides(shape))))
     }
 
+    /// Adds a step that computes sums and sums of squares of each channel.
+    /// - Returns: the buffer, `[batch][2][channels]` doubles.
     mutating func channelSums(_ buffer: Int, _ shape: [Int]) -> Int {
         let merged = workspace(bytes: shape[0] * 2 * shape[1] * 8)
         let voxels = shape[2...].reduce(1, *)
@@ -145,6 +152,7 @@ extension Lowering {
                 }
             }
         }
+        // Both operands are read at the same position just before it is written.
         let free = operands.first { canOverwrite($0.stored.buffer, by: operation) }
         let target = free?.stored.buffer ?? workspace(floatsOf: shape)
         append(SumStep(a: operands[0], b: operands[1], slope: slope, output: target, shape: shape))
@@ -168,6 +176,7 @@ extension Lowering {
 
     mutating func lowerConcatenation(_ operation: Operation, axis: Int) throws {
         let shape = graph.shapes[operation.output]
+        // Channels that only convolutions read stay where they are.
         if axis == 1, (3...5).contains(shape.count), canStayLazy(operation.output, single: false) {
             var parts: [Piece] = []
             for value in operation.inputs { parts += try pieces(value) }
@@ -183,6 +192,7 @@ extension Lowering {
                 let part = graph.shapes[value]
                 return !Self.same(source.strides, Extents.strides(part), part)
             }
+        // One operand that is not in ONNX's order is enough: the other order would be slow for its readers.
         let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
         let target = Stored(buffer: workspace(floatsOf: shape), strides: strides)
         var first = 0
@@ -219,6 +229,7 @@ extension Lowering {
         )
     }
 
+    /// Adds linear interpolation along the spatial axes.
     mutating func lowerInterpolation(_ operation: Operation, _ axes: [Operation.InterpolationAxis]) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try channelsLast(operation.inputs[0])
@@ -236,6 +247,7 @@ extension Lowering {
         )
     }
 
+    /// Means over all voxels of each channel, from sums that other steps may need too.
     mutating func lowerChannelMeans(_ operation: Operation) throws {
         let value = operation.inputs[0]
         let shape = graph.shapes[value]

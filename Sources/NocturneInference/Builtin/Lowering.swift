@@ -11,6 +11,7 @@ internal import NocturneCore
 /// themselves (convolutions, sums) is never stored, and neither is a concatenation of channels that only convolutions
 /// read.
 struct Lowering {
+    /// Memory that steps read and write.
     struct Buffer {
         var place: ExecutionPlan.Place
         var bytes: Int
@@ -34,8 +35,11 @@ struct Lowering {
         var slope: Float = 1
     }
 
+    /// Where a value is.
     enum ValueStorage {
+        /// In a buffer.
         case stored(Stored)
+        /// In pieces with functions that the readers apply; never written as a whole.
         case lazy([Piece])
     }
 
@@ -72,6 +76,7 @@ struct Lowering {
         remainingReaders = graph.readerCounts
     }
 
+    /// Converts all operations, in the order of the graph. Inputs are the first buffers, outputs the last ones.
     mutating func lower() throws {
         for (index, input) in graph.inputs.enumerated() {
             let shape = graph.shapes[input.value]
@@ -85,8 +90,10 @@ struct Lowering {
         for operation in graph.operations {
             title = operation.title
             try lower(operation)
+            // Only now, because ``canOverwrite(_:by:)`` counts the operation itself among the readers.
             for input in operation.inputs { remainingReaders[input] -= 1 }
         }
+        // Outputs are copied to the caller's memory in ONNX's order.
         for (index, output) in graph.outputs.enumerated() {
             buffers.append(Buffer(place: .output(index), bytes: 0))
             let shape = graph.shapes[output.value]
@@ -164,6 +171,7 @@ struct Lowering {
 
     // MARK: Layouts
 
+    /// Strides of `[N][D][H][W][C]` for a shape in ONNX's order `[N, C, D, H, W]`.
     static func channelsLastStrides(_ shape: [Int]) -> [Int] {
         var strides = [Int](repeating: 1, count: shape.count)
         var step = shape[1]
@@ -193,10 +201,12 @@ struct Lowering {
         }
     }
 
+    /// A value in ONNX's order.
     mutating func plain(_ value: Int) throws -> Stored {
         try layout(value, strides: Extents.strides(graph.shapes[value]))
     }
 
+    /// A value of rank 3 to 5 as channels-last.
     mutating func channelsLast(_ value: Int) throws -> Stored {
         try layout(value, strides: Self.channelsLastStrides(graph.shapes[value]))
     }
@@ -207,6 +217,7 @@ struct Lowering {
         if Self.same(stored.strides, strides, shape) {
             return Stored(buffer: stored.buffer, strides: strides, isBfloat16: stored.isBfloat16)
         }
+        // A conversion is made once, however many operations need it.
         if let copy = copies[value], Self.same(copy.strides, strides, shape) { return copy }
         let copy = Stored(buffer: workspace(floatsOf: shape), strides: strides)
         append(copyStep(from: stored, to: copy, shape: shape), title: "layout")

@@ -114,6 +114,7 @@ public struct NetworkBenchmark: Sendable {
         else {
             throw ModelFormatError.shapeMismatch(network: path, reason: "there is no output")
         }
+        // Loading ends here: the weights are packed when the session is made.
         let loaded = clock.now
         let runs = try Runs(of: session, builtin, input: shape, output: result, repeats: repeats, scope: scope)
         let best = runs.seconds.min() ?? 0
@@ -184,6 +185,8 @@ public struct NetworkBenchmark: Sendable {
                 }
                 seconds.append(begin.duration(to: clock.now) / .seconds(1))
                 processorSeconds.append(processorTime() - processorBegin)
+                // The fastest time of each step over all runs, not the steps of the fastest run: noise of the machine affects
+                // single steps.
                 recordFastest(of: runner.stepTitles, runner.stepSeconds ?? [])
             }
             self.output = result.frozen()
@@ -201,6 +204,8 @@ public struct NetworkBenchmark: Sendable {
     /// Values between -1 and 1 from a fixed seed.
     private static func noise(count: Int) throws -> VoxelBuffer<Float> {
         var noise = try VoxelBuffer<Float>(count: count)
+        // Knuth's linear congruential generator MMIX. Of its 64 bits only the 24 highest are used: the low ones have short
+        // periods, and 24 are what a float32 holds.
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         for index in 0..<noise.count {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -209,6 +214,7 @@ public struct NetworkBenchmark: Sendable {
         return noise
     }
 
+    /// Seconds of all threads of the process since it started.
     private static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -13,6 +13,8 @@ struct ChannelSumsStep: Step {
     var writes: [Int] { [chunks, merged] }
     var work: StepWork { .traffic(.normalisation, elements: shape.reduce(1, *)) }
 
+    /// Voxels of a chunk: about 65 536 values, and at least 16 voxels for many channels. It depends on the shape only, never on
+    /// the number of threads.
     private static func stride(_ channels: Int) -> Int { max(16, (1 << 16) / channels) }
 
     static func chunkCount(voxels: Int, channels: Int) -> Int {
@@ -35,6 +37,7 @@ struct ChannelSumsStep: Step {
                 )
             }
             let sums = run.doubles(merged) + item * 2 * channels
+            // Merged by one thread and in order: the result does not depend on which thread computed which chunk.
             for index in 0..<2 * channels { sums[index] = 0 }
             for chunk in 0..<Self.chunkCount(voxels: voxels, channels: channels) {
                 for index in 0..<2 * channels { sums[index] += rows.base[chunk * 2 * channels + index] }
@@ -63,6 +66,7 @@ struct NormalisationStep: Step {
             let sums = run.doubles(statistics) + item * 2 * channels
             let scales = run.floats(affine) + item * 2 * channels
             let shifts = scales + channels
+            // A group's mean and variance are those of all of its channels together.
             for group in 0..<parameters.groups {
                 var sum = 0.0
                 var squares = 0.0
@@ -71,6 +75,8 @@ struct NormalisationStep: Step {
                     squares += sums[channels + channel]
                 }
                 let mean = sum / count
+                // Mean of squares minus square of the mean, in double precision; for a constant channel rounding can make it
+                // negative.
                 let variance = max(0, squares / count - mean * mean)
                 let factor = 1 / (variance + Double(parameters.epsilon)).squareRoot()
                 for channel in group * size..<(group + 1) * size {
@@ -150,6 +156,7 @@ struct SumStep: Step {
     var work: StepWork { .traffic(.elementwise, elements: 3 * shape.reduce(1, *)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
+        // Without functions of channels both are plain lists of numbers, whatever their layout.
         if a.affine == nil, b.affine == nil, a.slope == 1, b.slope == 1 {
             try add(run, from: 0, rows: shape.reduce(1, *), channels: 1, item: 0)
             return

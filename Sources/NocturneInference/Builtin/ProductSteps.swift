@@ -40,6 +40,7 @@ struct ProductStep: Step {
             lefts: a.batch.reduce(1, *),
             rights: b.batch.reduce(1, *)
         )
+        // Parts that threads can take.
         work.parts = (starts.count * rows * columns + together - 1) / together
         return work
     }
@@ -49,6 +50,7 @@ struct ProductStep: Step {
     private var rows: Int { (m + Self.blockM - 1) / Self.blockM }
     private var columns: Int { (n + Self.blockN - 1) / Self.blockN }
     /// Small products are computed several at a time.
+    ///  About 2^18 multiply-adds are a part: less work than that is not worth handing to a thread.
     private var together: Int { max(1, (1 << 18) / max(1, min(m, Self.blockM) * min(n, Self.blockN) * k)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
@@ -58,6 +60,7 @@ struct ProductStep: Step {
         let (blockM, blockN) = (Self.blockM, Self.blockN)
         try run.scope.forEachRange(of: starts.count * rows * columns, by: together) { range in
             for index in range {
+                // Blocks of one product are neighbours, and products follow each other.
                 let (start, block) = (starts[index / (rows * columns)], index % (rows * columns))
                 let (row, column) = (block / columns * blockM, block % columns * blockN)
                 var product = nk_product(
@@ -164,6 +167,7 @@ struct AttentionStep: Step {
         let added = addends.map { ParallelBuffer(run.floats($0.buffer)) }
         let to = ParallelBuffer(run.floats(target))
         try run.scope.forEachRange(of: starts[3].count * blocks, by: together) { range in
+            // One slot of scratch memory for all items of a part.
             run.scratch.withSlot { scratch in
                 for index in range {
                     let (item, row) = (index / blocks, index % blocks * blockRows)
@@ -177,6 +181,7 @@ struct AttentionStep: Step {
                     attention.columns = columns
                     attention.scale = scale
                     attention.addend_count = Int32(addends.count)
+                    // Two addends at most (NK_MAX_ADDENDS); a C array is a tuple in Swift.
                     if addends.count > 0 {
                         let addend = addends[0]
                         attention.addend.0 = UnsafePointer(added[0].base + addend.starts[item] + row * addend.row)

@@ -25,6 +25,7 @@ struct MoveStep: Step {
         self.target = target.buffer
         self.targetOffset = targetOffset
         fill = parameters.fill
+        // What is the same for all elements is added once: fixed indices, and where lines begin.
         var offset = parameters.fixed.reduce(0) { $0 + source.strides[$1.key] * $1.value }
         var strides: [Int] = []
         var places: [[Int]?] = []
@@ -41,6 +42,7 @@ struct MoveStep: Step {
             }
         }
         sourceOffset = offset
+        // Axes in the order of the target's memory; neighbours that can be walked as one axis are merged.
         let order = StridedLoop.order(shape, target.strides)
         var loop = StridedLoop(dims: order.map { shape[$0] })
         loop.strides = [order.map { strides[$0] }, order.map { target.strides[$0] }]
@@ -188,6 +190,7 @@ struct InterpolationStep: Step {
         channels = input[1]
         self.input = Lowering.three(Array(input[2...]), filler: 1)
         self.output = Lowering.three(Array(output[2...]), filler: 1)
+        // Missing axes have one position, which is read as it is.
         let missing = Operation.InterpolationAxis(low: [0], high: [0], weight: [0])
         self.axes = [Operation.InterpolationAxis](repeating: missing, count: 3 - axes.count) + axes
     }
@@ -208,6 +211,7 @@ struct InterpolationStep: Step {
             let to = ParallelBuffer(run.floats(target) + item * outputCount)
             try run.forEachPart(
                 of: Int(output[0]) * Int(output[1]),
+                // Eight neighbours and one result for each value.
                 cost: Int(output[2]) * channels * 9
             ) { begin, end in
                 withAxis(0) { l0, h0, w0 in

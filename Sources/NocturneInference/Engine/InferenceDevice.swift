@@ -43,6 +43,7 @@ public enum InferenceDevice: RawRepresentable, Hashable, Sendable, Codable, Cust
         }
     }
 
+    /// The same as ``rawValue``.
     public var description: String { rawValue }
 
     /// All forms, for help and messages.
@@ -69,6 +70,7 @@ public struct DeviceFault: RepeatableFault, Equatable, CustomStringConvertible {
 
     /// `engine.device`
     public var faultCode: FaultCode { .device }
+    /// For people: the device and the reason.
     public var description: String { "\(device) failed: \(reason)" }
 }
 

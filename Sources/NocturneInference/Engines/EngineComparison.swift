@@ -95,6 +95,7 @@ public enum EngineComparison {
         var reference: (values: [Float], shape: [Int], seconds: Double)?
         var rows: [Row] = []
         var firstError: (any Error)?
+        // The registry starts with the builtin engine, and the precisions with `exact`: the first row is the reference.
         for engine in usable {
             for precision in InferencePrecision.allCases where engine.distinguishesExact || precision != .exact {
                 do {
@@ -120,6 +121,7 @@ public enum EngineComparison {
                 } catch let error as CancelledError {
                     throw error
                 } catch {
+                    // One configuration that fails is reported in its place, and the others still run.
                     firstError = firstError ?? error
                     absent.append(Unavailable(engine: engine.name, precision: precision, reason: "\(error)"))
                 }
@@ -150,6 +152,8 @@ public enum EngineComparison {
         return (engines, absent)
     }
 
+    /// Runs a network once to warm up, then `repeats` times.
+    /// - Returns: the values and shape of the first output, the median of the seconds, and the bytes of weights and workspace.
     private static func timed(
         _ network: any LoadedNetwork,
         _ patch: [Float],
@@ -226,6 +230,7 @@ public enum EngineComparison {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         func strides(_ axis: Int) -> Int { spatial[(axis + 1)...].reduce(1, *) }
         for index in 0..<count {
+            // Knuth's generator MMIX; the 24 highest bits as a number from -1 to 1.
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             var value = (Float(state >> 40) / 8_388_608 - 1) * 0.4
             for axis in spatial.indices {

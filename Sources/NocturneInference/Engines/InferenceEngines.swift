@@ -40,6 +40,7 @@ public struct InferenceEngines: Sendable {
         let device = InferenceDevice(environment: environment)
         if let kind = named(name) {
             let engine = try kind.make(environment)
+            // A network on the processor would be correct but slow, and the user demanded a device.
             guard !device.isDemanded || engine.device != "cpu" else {
                 throw EngineChoiceError.processorOnly(engine: name, device: device)
             }
@@ -47,6 +48,7 @@ public struct InferenceEngines: Sendable {
         }
         guard name == Self.automatic else { throw EngineChoiceError.unknownName(name, known: names) }
         var refusals: [EngineChoiceError.Refusal] = []
+        // First round: engines with a device. An engine that found none is skipped, not refused.
         for kind in kinds where kind.mayUseDevice(environment) {
             let engine = made(kind, environment, &refusals)
             guard let engine, engine.device != "cpu" else { continue }
@@ -54,6 +56,7 @@ public struct InferenceEngines: Sendable {
             refusals.append(reason)
         }
         if device.isDemanded { throw EngineChoiceError.noEngine(refusals) }
+        // Second round: all engines, on the processor. The refusals of the first one would name engines twice.
         refusals = []
         let processor = environment.merging([InferenceDevice.variable: InferenceDevice.cpu.rawValue]) { $1 }
         for kind in kinds {
@@ -113,7 +116,7 @@ public struct EngineChoice: RawRepresentable, Hashable, Sendable, Codable, CaseI
     /// ``auto``, then the engines in the order of the registry.
     public static var allCases: [EngineChoice] { InferenceEngines.all.names.map(EngineChoice.init(known:)) }
 
-    /// For people: each engine with its reason.
+    /// The same as ``rawValue``.
     public var description: String { rawValue }
 }
 
@@ -128,6 +131,7 @@ public enum EngineChoiceError: Error, Sendable, Equatable, CustomStringConvertib
         /// Text that completes "the builtin engine …".
         public let reason: String
 
+        /// Without a network for a reason that concerns the engine itself.
         public init(engine: String, network: String? = nil, reason: String) {
             self.engine = engine
             self.network = network
@@ -135,12 +139,14 @@ public enum EngineChoiceError: Error, Sendable, Equatable, CustomStringConvertib
         }
     }
 
+    /// A name that is neither `auto` nor that of an engine.
     case unknownName(String, known: [String])
     /// An engine that was chosen by name cannot use a device.
     case processorOnly(engine: String, device: InferenceDevice)
     /// In the order of the registry.
     case noEngine([Refusal])
 
+    /// For people: each engine with its reason.
     public var description: String {
         switch self {
         case .unknownName(let name, let known):

@@ -20,9 +20,11 @@ extension ConstantEvaluator {
         case "Div": return x.dividedReportingOverflow(by: y).partialValue
         case "Mod":
             let rest = x.remainderReportingOverflow(dividingBy: y).partialValue
+            // ONNX: with fmod = 0 the result has the sign of the divisor, with fmod = 1 that of the dividend.
             return node.integer("fmod", 0) == 0 && rest != 0 && (rest < 0) != (y < 0) ? rest &+ y : rest
         case "Pow":
             var result: Int64 = 1
+            // 64 steps at most, because the exponent comes from the file.
             for _ in 0..<min(max(y, 0), 64) { result = result &* x }
             return result
         case "Min": return min(x, y)
@@ -47,6 +49,7 @@ extension ConstantEvaluator {
         }
     }
 
+    /// A function of one operand. Integers have only those functions whose result is an integer again.
     func function() throws(ModelFormatError) -> ConstantTensor {
         guard let tensor = inputs.first ?? nil else {
             throw .shapeMismatch(network: graph.path, reason: "\(node.title): input 0 is missing")
@@ -68,6 +71,7 @@ extension ConstantEvaluator {
             case "Abs": abs(value)
             case "Floor": value.rounded(.down)
             case "Ceil": value.rounded(.up)
+            // ONNX's Round takes halves to the even neighbour.
             case "Round": value.rounded(.toNearestOrEven)
             case "Sqrt": value.squareRoot()
             case "Exp": expf(value)
@@ -90,6 +94,7 @@ extension ConstantEvaluator {
         return [ConstantTensor(shape: node.integer("keepdims", 1) != 0 ? [1] : [], integers: [product])]
     }
 
+    /// Bounds are inputs since operator set 11, attributes before.
     func clipped() throws(ModelFormatError) -> [ConstantTensor]? {
         let tensor = try input(0)
         let bounds = (1...2).map { $0 < inputs.count ? inputs[$0] : nil }
@@ -116,8 +121,10 @@ extension ConstantEvaluator {
         let each = tensor.shape[0] * inner
         var values = tensor.floats
         for channel in 0..<channels {
+            // Channel c is at [n][c][inner]: one part of `inner` elements for every n.
             let places = (0..<each).map { ($0 / inner * channels + channel) * inner + $0 % inner }
             let mean = places.reduce(0.0) { $0 + Double(values[$1]) } / Double(each)
+            // In two passes: a mean of squares would lose digits where the mean is large.
             let variance = places.reduce(0.0) { $0 + (Double(values[$1]) - mean) * (Double(values[$1]) - mean) }
             let factor = 1 / (variance / Double(each) + Double(node.float("epsilon", 1e-5))).squareRoot()
             for place in places {

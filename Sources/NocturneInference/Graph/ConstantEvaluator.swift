@@ -12,6 +12,7 @@ struct ConstantEvaluator {
 
     /// The outputs; nil when the node should rather be computed at run time.
     func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
+        // Operators that only move elements are not here: ``GraphBinder`` moves constants itself.
         switch node.op {
         case "Constant": return [try constant()]
         case "ConstantOfShape": return try filled()
@@ -59,6 +60,7 @@ struct ConstantEvaluator {
         return tensor
     }
 
+    /// The value of a Constant node, from the attribute that it has.
     private func constant() throws(ModelFormatError) -> ConstantTensor {
         if case .tensor(let tensor)? = node.attributes["value"] { return tensor }
         if case .float(let value)? = node.attributes["value_float"] {
@@ -76,6 +78,7 @@ struct ConstantEvaluator {
         throw failure("a constant without a supported value")
     }
 
+    /// ConstantOfShape; without a value it is filled with 0 in float32.
     private func filled() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let shape = try input(0).integers, shape.count <= 8, let count = Extents.count(shape),
             count <= maximumCount
@@ -87,6 +90,7 @@ struct ConstantEvaluator {
         return [ConstantTensor(shape: shape, floats: [Float](repeating: 0, count: count))]
     }
 
+    /// Numbers from `start` on, below `limit`; of integers only. The guards keep the differences within 64 bits.
     private func range() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let start = try input(0).integers?.first, let limit = try input(1).integers?.first,
             let step = try input(2).integers?.first, step != 0, abs(start) < 1 << 40, abs(limit) < 1 << 40,
@@ -107,6 +111,7 @@ struct ConstantEvaluator {
                 integers: values.map { value in
                     if type == .boolean { return value == 0 ? 0 : 1 }
                     if value.isNaN { return 0 }
+                    // A conversion of a value outside of Int64 would end the program; 9e18 is a little less than 2^63.
                     return Int64(max(-9e18, min(9e18, value)))
                 }
             )
@@ -118,6 +123,7 @@ struct ConstantEvaluator {
         }
     }
 
+    /// Joins tensors along an axis; integers only where all parts are integers.
     private func concatenated() throws(ModelFormatError) -> [ConstantTensor]? {
         var parts: [ConstantTensor] = []
         for index in inputs.indices { parts.append(try input(index)) }
@@ -136,6 +142,7 @@ struct ConstantEvaluator {
             else { throw failure("parts that do not fit") }
             shape[axis] += part.shape[axis]
         }
+        // Rows before the axis. Every part contributes one run of consecutive elements to each of them.
         let outer = shape.contains(0) ? 0 : first.shape[..<axis].reduce(1, *)
         func joined<Element>(_ lists: [[Element]]) -> [Element] {
             var result: [Element] = []
@@ -155,6 +162,7 @@ struct ConstantEvaluator {
         return [ConstantTensor(shape: shape, floats: joined(parts.map(\.floats)))]
     }
 
+    /// Where; the three operands are broadcast to one shape.
     private func selected() throws(ModelFormatError) -> [ConstantTensor]? {
         let (condition, yes, no) = (try input(0), try input(1), try input(2))
         guard let pair = Extents.broadcast(yes.shape, no.shape), let shape = Extents.broadcast(condition.shape, pair),
@@ -171,6 +179,7 @@ struct ConstantEvaluator {
         return [ConstantTensor(shape: shape, floats: list)]
     }
 
+    /// The index of the element of a tensor that belongs to each element of a shape to which it is broadcast.
     private func places(_ tensor: ConstantTensor, in shape: [Int]) -> [Int] {
         Extents.places(
             shape,
@@ -178,6 +187,7 @@ struct ConstantEvaluator {
         )
     }
 
+    /// A function of two operands that are broadcast to one shape; nil for results that are too large for a constant.
     private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
         let (a, b) = (try input(0), try input(1))
         guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape) else {
@@ -189,6 +199,7 @@ struct ConstantEvaluator {
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {
             guard
                 node.op != "Div" && node.op != "Mod"
+                    // Also refused for Mod: the remainder of Int64.min by -1 would overflow.
                     || !second.contains(where: { $0 == 0 || $0 == -1 && node.op == "Mod" })
             else { throw failure("division by zero") }
             let list = (0..<count).map { integer(first[left[$0]], second[right[$0]]) }

@@ -12,6 +12,7 @@ extension GraphBinder {
         var letters: [Character]
     }
 
+    /// Not supported: an ellipsis, and a letter that occurs twice in one operand (a diagonal).
     private mutating func einsum(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let equation = node.string("equation", "").filter { $0 != " " }
         let error = unsupported(node, "equation \(equation.prefix(60))")
@@ -29,6 +30,7 @@ extension GraphBinder {
             guard shape.count == letters.count else {
                 throw failure(node, "operand \(index) has shape \(shape) in equation \(equation.prefix(60))")
             }
+            // `updateValue` returns what another axis of that letter had.
             for (letter, extent) in zip(letters, shape)
             where extents.updateValue(extent, forKey: letter) ?? extent != extent {
                 throw failure(node, "axis \(letter) has two extents in equation \(equation.prefix(60))")
@@ -37,6 +39,7 @@ extension GraphBinder {
         }
         let result = sides.count == 2 ? Array(sides[1]) : Self.implicitResult(names)
         guard Set(result).count == result.count, result.allSatisfy({ extents[$0] != nil }) else { throw error }
+        // What neither the result nor the other operand has is summed first, which makes the product smaller.
         var product = try sum(terms[0], keeping: result + (terms.count > 1 ? terms[1].letters : []), node)
         if terms.count > 1 {
             let second = try sum(terms[1], keeping: result + terms[0].letters, node)
@@ -79,6 +82,7 @@ extension GraphBinder {
         _ extents: [Character: Int],
         _ node: NetworkGraph.Node
     ) throws(ModelFormatError) -> Term {
+        // Every letter is of one of four kinds, which are the axes of a matrix product with a batch.
         let batch = result.filter { a.letters.contains($0) && b.letters.contains($0) }
         let summed = a.letters.filter { b.letters.contains($0) && !result.contains($0) }
         let rows = result.filter { a.letters.contains($0) && !b.letters.contains($0) }

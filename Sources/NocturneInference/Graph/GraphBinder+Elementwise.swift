@@ -14,6 +14,7 @@ extension GraphBinder {
         "Sum": { binder, node throws(ModelFormatError) in try binder.folded(node, NK_BINARY_ADD) },
         "Min": { binder, node throws(ModelFormatError) in try binder.folded(node, NK_BINARY_MIN) },
         "Max": { binder, node throws(ModelFormatError) in try binder.folded(node, NK_BINARY_MAX) },
+        // There is a kernel for the square root.
         "Pow": { binder, node throws(ModelFormatError) in
             if case .constant(let exponent) = try binder.value(node, 1), exponent.count == 1,
                 exponent.floats == [0.5], exponent.shape.count <= 1
@@ -84,6 +85,7 @@ extension GraphBinder {
     }
 
     private mutating func binary(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) {
+        // ONNX divides integers towards zero; here they are computed in float32.
         if kind == NK_BINARY_DIV, try isInteger(node, 0), try isInteger(node, 1) {
             let operands = (try operand(node, 0), try operand(node, 1))
             let quotient = try emitPair(kind, operands, node, last: false)
@@ -121,6 +123,7 @@ extension GraphBinder {
         return value
     }
 
+    /// Functions of any number of operands, from left to right.
     private mutating func folded(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) {
         var result = try operand(node, 0)
         for index in node.inputs.indices.dropFirst() {
@@ -144,6 +147,7 @@ extension GraphBinder {
         }
         let shape = bound.shapes[x]
         guard (3...5).contains(shape.count), constant.shape.count <= shape.count else { return false }
+        // Shapes are aligned at their ends, as for every broadcast.
         let aligned = [Int](repeating: 1, count: shape.count - constant.shape.count) + constant.shape
         guard aligned.indices.allSatisfy({ aligned[$0] == 1 || ($0 == 1 && aligned[1] == shape[1]) }) else {
             return false
@@ -160,6 +164,7 @@ extension GraphBinder {
         case (NK_BINARY_SUB, false): affine = .channelAffine(scale: ones, shift: list.map { -$0 }, slope: 1)
         case (NK_BINARY_SUB, true): affine = .channelAffine(scale: ones.map { -$0 }, shift: list, slope: 1)
         case (NK_BINARY_MUL, _): affine = .channelAffine(scale: list, shift: zeros, slope: 1)
+        // A product with the reciprocal, whose last bit may differ from the quotient's.
         case (NK_BINARY_DIV, false) where !list.contains(0):
             affine = .channelAffine(scale: list.map { 1 / $0 }, shift: zeros, slope: 1)
         default: return false

@@ -44,6 +44,7 @@ extension GraphBinder {
         if case .constant(let tensor) = value, let count = Extents.count(shape), count <= remainingElements {
             try reserveElements(count, title: node.title)
             let strides = Extents.strides(tensor.shape)
+            // The place in the constant of every element of the result, extended axis by axis; -1 for filled ones.
             var places = count == 0 ? [] : [parameters.fixed.reduce(0) { $0 + strides[$1.key] * $1.value }]
             for (axis, extent) in zip(parameters.axes, shape) where count > 0 {
                 let step = axis.input.map { strides[$0] } ?? 0
@@ -88,6 +89,7 @@ extension GraphBinder {
         try emit(.move(parameters), [x], shape: shape, node: node, output: output)
     }
 
+    /// Starts, ends, axes and steps are inputs since operator set 10, attributes before.
     private mutating func slice(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         var shape = shape(try value(node, 0))
         guard let starts = try integers(node, 1) ?? node.integers("starts"),
@@ -112,6 +114,7 @@ extension GraphBinder {
                 return min(max(counted, low), high)
             }
             let start = step > 0 ? place(starts[index], 0, extent) : place(starts[index], 0, extent - 1)
+            // With a negative step the end may be -1: one place before the first element.
             let end = step > 0 ? place(ends[index], 0, extent) : place(ends[index], -1, extent - 1)
             let count = step > 0 ? max(0, (end - start + step - 1) / step) : max(0, (start - end - step - 1) / -step)
             parameters.axes[axis].map = .line(start: start, step: step)
@@ -120,6 +123,7 @@ extension GraphBinder {
         try move(node, parameters, shape: shape)
     }
 
+    /// Sizes are an input since operator set 13, an attribute before.
     private mutating func split(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let shape = shape(try value(node, 0))
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
@@ -127,6 +131,7 @@ extension GraphBinder {
         guard parts > 0 else { throw failure(node, "it has no output") }
         var sizes = try integers(node, 1) ?? node.integers("split")
         if sizes == nil {
+            // Equal parts; since operator set 18 the last one may be smaller.
             let size = (shape[axis] + parts - 1) / parts
             sizes = (0..<parts).map { min(size, shape[axis] - $0 * size) }
         }
@@ -144,6 +149,7 @@ extension GraphBinder {
         }
     }
 
+    /// The indices must be constant: they become a table of the axis.
     private mutating func gather(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let shape = shape(try value(node, 0))
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
@@ -152,12 +158,14 @@ extension GraphBinder {
             throw failure(node, "indices that are not integers")
         }
         try reserveElements(list.count, title: node.title)
+        // -1 is the last element. Numbers that are too low stay negative, and are refused.
         let places = list.map { $0 < 0 ? max($0, -shape[axis] - 1) + shape[axis] : $0 }
         guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else {
             throw failure(node, "an index is out of range")
         }
         var parameters = Operation.Move.identity(shape.count)
         let result = Array(shape[..<axis]) + indices.shape + Array(shape[(axis + 1)...])
+        // A single index removes the axis.
         if indices.shape.isEmpty {
             parameters.axes.remove(at: axis)
             parameters.fixed[axis] = places[0]
@@ -165,6 +173,7 @@ extension GraphBinder {
             return
         }
         parameters.axes[axis].map = .table(places)
+        // The indices as one axis first, then in their own shape.
         var flat = shape
         flat[axis] = places.count
         try move(node, parameters, shape: flat)
@@ -175,6 +184,7 @@ extension GraphBinder {
         }
     }
 
+    /// Pads are an input since operator set 11, an attribute before; negative ones cut away. Each padded axis gets a table.
     private mutating func pad(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         var shape = shape(try value(node, 0))
         let rank = shape.count
@@ -203,6 +213,7 @@ extension GraphBinder {
                 case "wrap": return ((source % extent) + extent) % extent
                 case "reflect":
                     guard extent > 1 else { return 0 }
+                    // Mirrored at the border elements, which are not repeated: the period is 2 (n - 1).
                     let period = 2 * (extent - 1)
                     let folded = ((source % period) + period) % period
                     return folded < extent ? folded : period - folded
@@ -215,6 +226,7 @@ extension GraphBinder {
         try move(node, parameters, shape: shape)
     }
 
+    /// Parts without elements are left out.
     private mutating func concatenate(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         var inputs: [Int] = []
         for index in node.inputs.indices {

@@ -32,6 +32,7 @@ extension GraphBinder {
         "ReduceSumSquare": { binder, node throws(ModelFormatError) in try binder.reduce(node, 7) },
     ]
 
+    /// - Parameter perGroup: whether scale and shift have one value for each group, not for each channel.
     private mutating func normalise(
         _ node: NetworkGraph.Node,
         _ x: Int,
@@ -59,6 +60,7 @@ extension GraphBinder {
         try emit(.normalise(parameters), [x], shape: bound.shapes[x], node: node)
     }
 
+    /// Becomes a scale and a shift for each channel, which can be fused with the layer before it.
     private mutating func batchNormalisation(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         if case .constant = try value(node, 0), node.integer("training_mode", 0) != 0 {
             // The means and variances that it also takes are not used.
@@ -85,6 +87,7 @@ extension GraphBinder {
         let epsilon = Double(node.float("epsilon", 1e-5))
         var scale: [Float] = []
         var shift: [Float] = []
+        // In double precision: scale / sqrt(variance + epsilon), and shift - mean * that factor.
         for channel in 0..<shape[1] {
             let factor = Double(parameters[0][channel]) / (Double(parameters[3][channel]) + epsilon).squareRoot()
             scale.append(Float(factor))
@@ -95,6 +98,7 @@ extension GraphBinder {
             try emit(affine, [x], shape: shape, node: node)
             return
         }
+        // The operation needs spatial axes; a matrix gets one of extent 1 for it.
         guard shape.count == 2 else { throw unsupported(node, "rank \(shape.count)") }
         let wide = try append(.reshape, [x], shape: shape + [1], node: node)
         let done = try append(affine, [wide], shape: shape + [1], node: node)
@@ -105,6 +109,7 @@ extension GraphBinder {
         let x = try operand(node, 0)
         let shape = bound.shapes[x]
         guard !shape.isEmpty else { throw failure(node, "a scalar") }
+        // The default was 1 up to operator set 12, and is the last axis since 13.
         let axis = try axis(node.integer("axis", graph.opset >= 13 ? -1 : 1), rank: shape.count, node)
         if graph.opset >= 13 || axis == shape.count - 1 {
             try emit(.alongAxes([axis], .softmax(logarithm: logarithm)), [x], shape: shape, node: node)
@@ -117,6 +122,7 @@ extension GraphBinder {
         try emit(.reshape, [done], shape: shape, node: node)
     }
 
+    /// Axes are an input since operator sets 13 (sums) and 18 (the others), an attribute before.
     private mutating func reduce(_ node: NetworkGraph.Node, _ kind: Int32) throws(ModelFormatError) {
         let x = try operand(node, 0)
         let shape = bound.shapes[x]
@@ -128,6 +134,7 @@ extension GraphBinder {
         }
         let axes = given.isEmpty ? Array(0..<rank) : try axes(given, rank: rank, node).sorted()
         let kept = shape.indices.map { axes.contains($0) ? 1 : shape[$0] }
+        // Means over all spatial axes can share the sums of a normalisation.
         let isChannelMeans = kind == 0 && (3...5).contains(rank) && axes == Array(2..<rank)
         let operation: Operation.Kind = isChannelMeans ? .channelMeans : .alongAxes(axes, .reduce(kind))
         if node.integer("keepdims", 1) != 0 {

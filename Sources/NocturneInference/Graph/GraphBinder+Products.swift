@@ -5,6 +5,7 @@ extension GraphBinder {
         "MatMul": { binder, node throws(ModelFormatError) in try binder.matrixProduct(node) },
     ]
 
+    /// alpha * A * B + beta * C, where C is broadcast to the product.
     private mutating func gemm(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let (a, b) = (try operand(node, 0), try operand(node, 1))
         let parameters = Operation.MatrixProduct(
@@ -27,15 +28,18 @@ extension GraphBinder {
         guard Extents.broadcast(self.shape(addend), shape) == shape else {
             throw failure(node, "an addend of shape \(self.shape(addend)) for \(shape)")
         }
+        // A constant C is multiplied here, once.
         if beta != 1 {
             guard case .constant(let tensor) = addend else { throw unsupported(node, "beta with a calculated addend") }
             addend = .constant(ConstantTensor(shape: tensor.shape, floats: tensor.floats.map { $0 * beta }))
         }
         let product = try append(.matrixProduct(parameters), [a, b], shape: shape, node: node)
         let added = try materialised(addend, title: node.title)
+        // 0 is NK_BINARY_ADD.
         try emit(.binary(0), [product, added], shape: shape, node: node)
     }
 
+    /// As numpy's matmul: the axes before the last two are a batch, and are broadcast.
     private mutating func matrixProduct(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let (a, b) = (try operand(node, 0), try operand(node, 1))
         let (first, second) = (bound.shapes[a], bound.shapes[b])

@@ -9,6 +9,7 @@ extension GraphBinder {
             throw unsupported(node, "keep_aspect_ratio_policy")
         }
         let (output, scales) = try target(node, shape)
+        // Upsample and Resize of operator set 10 have no attributes for this.
         let isOld = node.op == "Upsample" || graph.opset < 11
         let grid = ResizeGrid(
             input: shape,
@@ -20,6 +21,7 @@ extension GraphBinder {
         guard output.allSatisfy({ $0 > 0 && $0 <= Self.maximumTableCount }) else {
             throw failure(node, "a result of shape \(output)")
         }
+        // The tables of all axes.
         try reserveElements(output.reduce(0, +), title: node.title)
         if mode == "nearest" {
             var parameters = Operation.Move.identity(shape.count)
@@ -44,6 +46,7 @@ extension GraphBinder {
     /// The output's shape, and the scale of each axis as used for the coordinates.
     private func target(_ node: NetworkGraph.Node, _ shape: [Int]) throws(ModelFormatError) -> ([Int], [Double]) {
         let isOld = node.op == "Upsample" || graph.opset < 11
+        // Input 1 is a region of interest since operator set 11, which only an unsupported mode reads.
         var scales = try constant(node, isOld ? 1 : 2)?.floats.map(Double.init)
         if scales == nil, case .floats(let list)? = node.attributes["scales"] { scales = list.map(Double.init) }
         if scales?.isEmpty == true { scales = nil }
@@ -65,6 +68,7 @@ extension GraphBinder {
                 throw failure(node, "scales are \(scales.prefix(8))")
             }
             for (index, axis) in axes.enumerated() {
+                // Rounded down, as the standard defines it.
                 let extent = (Double(shape[axis]) * scales[index]).rounded(.down)
                 guard extent <= Double(Self.maximumTableCount) else {
                     throw failure(node, "scales are \(scales.prefix(8))")
@@ -122,7 +126,9 @@ extension GraphBinder {
 
         private func rounded(_ exact: Double) -> Double? {
             switch rounding {
+            // Halves go down: 0.5 becomes 0.
             case "round_prefer_floor": (exact - 0.5).rounded(.up)
+            // Halves go up: 0.5 becomes 1.
             case "round_prefer_ceil": (exact + 0.5).rounded(.down)
             case "floor": exact.rounded(.down)
             case "ceil": exact.rounded(.up)

@@ -38,6 +38,8 @@ extension GraphBinder {
         return list
     }
 
+    /// Strides, dilations and padding of a convolution or pooling, from the attributes or from auto_pad.
+    /// - Parameter input: the spatial extents, which SAME needs.
     private func window(_ node: NetworkGraph.Node, kernel: [Int], input: [Int]) throws(ModelFormatError) -> Window {
         let rank = kernel.count
         let stride = try list(node, "strides", count: rank, fallback: 1, in: 1...65_536)
@@ -59,6 +61,8 @@ extension GraphBinder {
         case "SAME_UPPER", "SAME_LOWER":
             let upper = node.string("auto_pad", "") == "SAME_UPPER"
             for axis in 0..<rank {
+                // SAME: ceil(input / stride) positions. An odd voxel of padding is at the end for SAME_UPPER, at the start for
+                // SAME_LOWER.
                 let output = (input[axis] + stride[axis] - 1) / stride[axis]
                 let total = max(0, (output - 1) * stride[axis] + dilation[axis] * (kernel[axis] - 1) + 1 - input[axis])
                 window.before[axis] = upper ? total / 2 : total - total / 2
@@ -69,6 +73,7 @@ extension GraphBinder {
         return window
     }
 
+    /// The constant weights and bias of a convolution, and its number of groups.
     private mutating func weights(
         _ node: NetworkGraph.Node,
         rank: Int
@@ -87,6 +92,7 @@ extension GraphBinder {
         return (weights, try constant(node, 2)?.floats, groups)
     }
 
+    /// Weights are [cout][cin / groups][kernel], and [cin][cout / groups][kernel] of a transposed convolution.
     private mutating func convolution(_ node: NetworkGraph.Node, transposed: Bool) throws(ModelFormatError) {
         let x = try operand(node, 0)
         let shape = bound.shapes[x]
@@ -117,6 +123,7 @@ extension GraphBinder {
         try emit(.convolution(parameters), [x], shape: [shape[0], cout] + extents, node: node)
     }
 
+    /// The window, and the spatial extents of the result.
     private func forwardWindow(
         _ node: NetworkGraph.Node,
         kernel: [Int],
@@ -125,6 +132,7 @@ extension GraphBinder {
     ) throws(ModelFormatError) -> (Window, extents: [Int]) {
         let window = try window(node, kernel: kernel, input: space)
         let extents = try space.indices.map { axis throws(ModelFormatError) -> Int in
+            // Voxels from the first to the last tap.
             let reach = window.dilation[axis] * (window.kernel[axis] - 1) + 1
             let free = space[axis] + window.before[axis] + window.after[axis] - reach
             guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }
@@ -153,6 +161,7 @@ extension GraphBinder {
         var before: [Int] = []
         var extents: [Int] = []
         for axis in 0..<rank {
+            // The extent without padding. An output_shape, and SAME, determine how much of it is cut off.
             let full = stride[axis] * (space[axis] - 1) + extra[axis] + dilation[axis] * (kernel[axis] - 1) + 1
             if asked != nil || mode.hasPrefix("SAME") {
                 let extent = asked?[axis] ?? space[axis] * stride[axis]
@@ -173,6 +182,7 @@ extension GraphBinder {
         return (Window(kernel: kernel, stride: stride, dilation: dilation, before: before, after: []), extents)
     }
 
+    /// - Parameter maximum: maxima; otherwise averages, with or without the padding according to `count_include_pad`.
     private mutating func pool(_ node: NetworkGraph.Node, maximum: Bool) throws(ModelFormatError) {
         let x = try operand(node, 0)
         let shape = bound.shapes[x]

@@ -11,6 +11,7 @@ extension GraphFusion {
                 shift.allSatisfy({ $0 == b })
             else { return nil }
             return (operation.inputs[0], a, b)
+        // Division and subtraction only with the constant as the second operand: c / x and c - x are other functions.
         case .binary(let kind):
             for side in 0..<2 {
                 guard let tensor = graph.constants[operation.inputs[side]], tensor.count == 1,
@@ -30,6 +31,7 @@ extension GraphFusion {
         }
     }
 
+    /// The factor of a multiplication by one constant.
     private func factor(_ value: Int, producer: (GraphFusion, Int) -> Int?) -> (x: Int, scale: Float)? {
         guard let index = producer(self, value), let found = scalar(index), found.shift == 0 else { return nil }
         return (found.x, found.scale)
@@ -40,6 +42,7 @@ extension GraphFusion {
         let last = graph.operations[index]
         let sole: (GraphFusion, Int) -> Int? = { $0.soleProducer($1) }
         var factors: (Int, Int)?
+        // Either (x * bell) * 0.5, or (x * 0.5) * bell with the factors in any order.
         if let outer = scalar(index), outer.shift == 0, outer.scale == 0.5, let product = soleProducer(outer.x) {
             factors = multiplied(product)
         } else if let pair = multiplied(index) {
@@ -51,6 +54,7 @@ extension GraphFusion {
             }
         }
         guard let factors else { return }
+        // Which factor is x is known only from the other one.
         for (x, bell) in [factors, (factors.1, factors.0)] where isErrorFunction(bell, of: x) {
             let kind = Operation.Kind.unary(Operation.Unary(kind: Int32(NK_UNARY_GELU)))
             replace(index, with: kind, inputs: [x], title: last.title)
@@ -69,6 +73,7 @@ extension GraphFusion {
         guard let outer = soleProducer(value), let added = scalar(outer), added.scale == 1, added.shift == 1,
             let middle = soleProducer(added.x), case .unary(let function) = graph.operations[middle].kind,
             function.kind == Int32(NK_UNARY_ERF), let inner = soleProducer(graph.operations[middle].inputs[0]),
+            // 1 / sqrt(2). Exporters write it as a factor or as a divisor, rounded to float32.
             let scaled = scalar(inner), scaled.shift == 0, abs(scaled.scale - 0.70710678) < 1e-6
         else { return false }
         return scaled.x == x
@@ -85,6 +90,7 @@ extension GraphFusion {
         let (rows, columns) = (matrix.shape[0], matrix.shape[1])
         var weights = matrix.floats
         if !parameters.transposeB {
+            // The layer takes [output][input]; the stored matrix is [input][output].
             weights = [Float](unsafeUninitializedCapacity: rows * columns) { buffer, count in
                 for column in 0..<columns {
                     for row in 0..<rows { buffer[column * rows + row] = matrix.floats(at: row * columns + column) }
@@ -214,10 +220,12 @@ extension GraphFusion {
 
     /// Follows a value back to the product of query and key.
     private func scores(_ value: Int, depth: Int = 0) -> Scores? {
+        // A scale, a reshape and two addends are at most a handful of operations.
         guard depth < 8, let producer = soleProducer(value) else { return nil }
         let operation = graph.operations[producer]
         let shape = graph.shapes[value]
         if let found = scalar(producer) {
+            // A scale after an addend would scale the addend too.
             guard found.shift == 0, var scores = scores(found.x, depth: depth + 1), scores.addends.isEmpty else {
                 return nil
             }

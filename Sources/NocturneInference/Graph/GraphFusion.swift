@@ -62,12 +62,15 @@ struct GraphFusion {
         return producer
     }
 
+    /// Removes operations whose output nothing reads, from the last to the first: the inputs of a removed one may have lost their
+    /// last reader.
     mutating func removeUnread() {
         for index in graph.operations.indices.reversed() where !removedOperations.contains(index) {
             if readers[graph.operations[index].output] == 0 { remove(index) }
         }
     }
 
+    /// An operation that stays in the list until ``result``, so that indices stay valid.
     mutating func remove(_ index: Int) {
         removedOperations.insert(index)
         for input in graph.operations[index].inputs { readers[input] -= 1 }
@@ -91,6 +94,7 @@ struct GraphFusion {
             let first = soleProducer(graph.operations[middle].inputs[0]), case .reshape = graph.operations[first].kind
         else { return }
         let source = graph.operations[first].inputs[0]
+        // The first reshape makes one channel of each group; the second one restores the shape.
         let (shape, grouped) = (graph.shapes[source], graph.shapes[graph.operations[middle].output])
         guard graph.shapes[last.output] == shape, (3...5).contains(shape.count), grouped[0] == shape[0],
             inner.groups == grouped[1], shape[1] % grouped[1] == 0
@@ -110,6 +114,7 @@ struct GraphFusion {
             guard let producer = soleProducer(gate), case .unary(let inner) = graph.operations[producer].kind,
                 graph.operations[producer].inputs == [x]
             else { continue }
+            // HardSwish is x * max(0, min(1, x / 6 + 0.5)).
             let isHard =
                 inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
             guard inner.kind == Int32(NK_UNARY_SIGMOID) || isHard else { continue }
@@ -120,6 +125,7 @@ struct GraphFusion {
         }
     }
 
+    /// A scale and shift after a linear operation are another linear operation: they go into its weights.
     private mutating func mergeAffine(_ index: Int) {
         let operation = graph.operations[index]
         guard case .channelAffine(let scale, let shift, let slope) = operation.kind,
@@ -128,6 +134,7 @@ struct GraphFusion {
         let before = graph.operations[producer]
         let merged: Operation.Kind
         switch before.kind {
+        // With a residual, the scale would have to apply to that, too.
         case .convolution(var parameters) where parameters.slope == 1 && before.inputs.count == 1:
             parameters.multiply(by: scale)
             let bias = parameters.bias ?? [Float](repeating: 0, count: scale.count)
@@ -151,6 +158,7 @@ struct GraphFusion {
         remove(producer)
     }
 
+    /// A leaky ReLU with the slope of ONNX's `alpha` (0 for a plain one) after an operation that has none.
     private mutating func mergeActivation(_ index: Int) {
         let operation = graph.operations[index]
         guard case .unary(let function) = operation.kind, function.kind == Int32(NK_UNARY_LEAKY),
@@ -174,6 +182,7 @@ struct GraphFusion {
         remove(producer)
     }
 
+    /// The addition moves into the convolution that computes one of the operands.
     private mutating func mergeResidual(_ index: Int) {
         let operation = graph.operations[index]
         guard case .sum(let slope) = operation.kind, operation.inputs[0] != operation.inputs[1] else { return }

@@ -18,6 +18,7 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
     /// The network of a package cannot be read, or no engine here runs it.
     public var faultCode: FaultCode { FaultCode("model", "networkUnusable") }
 
+    /// For people: the file or network, and the reason.
     public var description: String {
         switch self {
         case .unreadable(let path, let reason): "\(path): cannot be read: \(reason)"

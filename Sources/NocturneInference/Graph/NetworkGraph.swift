@@ -1,5 +1,6 @@
 /// A graph as stored in the file, checked and in an order in which it can be executed.
 struct NetworkGraph: Sendable {
+    /// An application of an operator.
     struct Node: Sendable {
         let name: String
         let op: String
@@ -9,6 +10,7 @@ struct NetworkGraph: Sendable {
         let attributes: [String: Attribute]
     }
 
+    /// The value of an attribute of a node.
     enum Attribute: Sendable {
         case float(Float)
         case integer(Int)
@@ -29,6 +31,7 @@ struct NetworkGraph: Sendable {
     let inputs: [TensorDescription]
     let outputs: [TensorDescription]
 
+    /// The memory of all constants.
     var constantBytes: Int { constants.values.reduce(0) { $0 + $1.byteCount } }
 }
 
@@ -61,7 +64,7 @@ extension NetworkGraph.Node {
 
 extension NetworkGraph {
     /// Sorts nodes so that each follows the nodes it depends on; a valid order is kept, because exporters' orders free
-    /// memory early.
+    /// memory early. The time grows with the nodes and the values that they read (Kahn's algorithm).
     ///
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for cycles, names read but never defined, names defined
     ///   twice.
@@ -79,6 +82,7 @@ extension NetworkGraph {
                 }
             }
         }
+        // The inputs of each node that no earlier node has computed yet, and who reads its outputs.
         var waiting = [Int](repeating: 0, count: nodes.count)
         var readers = [[Int]](repeating: [], count: nodes.count)
         var isSorted = true
@@ -97,6 +101,7 @@ extension NetworkGraph {
         }
         if isSorted { return nodes }
         var order: [Int] = []
+        // Nodes all of whose inputs are known, in the order of the file.
         var ready = waiting.indices.filter { waiting[$0] == 0 }
         var next = 0
         while next < ready.count {

@@ -12,6 +12,9 @@ enum ONNXReader {
     private static let maximumNodeCount = 50_000
     private static let maximumInputCount = 1000
 
+    /// Maps the file, so that only the decoded message takes memory.
+    ///
+    /// - Throws: ``ModelFormatError``
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
         let bytes: Data
         do {
@@ -22,6 +25,7 @@ enum ONNXReader {
         return try read(bytes, path: path)
     }
 
+    /// - Parameter path: only for messages.
     static func read(_ bytes: Data, path: String) throws(ModelFormatError) -> NetworkGraph {
         guard !bytes.isEmpty else { throw .malformed(path: path, reason: "the file is empty") }
         var model: ONNXModel
@@ -41,6 +45,7 @@ enum ONNXReader {
             )
         }
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
+        // Operator set 7 introduced broadcasting as in numpy; for older ones its attributes would be needed.
         guard (7...26).contains(opset) else {
             throw .malformed(path: path, reason: "operator set \(opset) is not one of 7 to 26")
         }
@@ -55,6 +60,7 @@ enum ONNXReader {
                 throw .malformed(path: path, reason: "two tensors are called '\(tensor.name)'")
             }
         }
+        // Up to version 3 of the format, initial values had to be listed as inputs too.
         var nodes: [NetworkGraph.Node] = []
         for node in graph.node { nodes.append(try decode(node, path: path)) }
         let inputs = try describe(graph.input.filter { constants[$0.name] == nil }, path: path)
@@ -92,6 +98,7 @@ enum ONNXReader {
             }
             var shape: [Int?] = []
             for dimension in value.type.tensorType.shape.dim {
+                // Some exporters write 0 for an extent that is open; others leave it out, or name it.
                 if case .dimValue(let extent)? = dimension.value, extent != 0 {
                     guard extent > 0, extent < maximumExtent else {
                         throw .malformed(path: path, reason: "'\(value.name)' has a dimension of \(extent)")
@@ -109,6 +116,7 @@ enum ONNXReader {
         return descriptions
     }
 
+    /// The numbers are those of AttributeProto.AttributeType: 1 float, 2 int, 3 string, 4 tensor, 6 floats, 7 ints.
     private static func decode(_ node: ONNXNode, path: String) throws(ModelFormatError) -> NetworkGraph.Node {
         var attributes: [String: NetworkGraph.Attribute] = [:]
         for attribute in node.attribute {

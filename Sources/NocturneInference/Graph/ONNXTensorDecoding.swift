@@ -11,6 +11,7 @@ extension ONNXReader {
             throw .malformed(path: path, reason: "'\(tensor.name)' has the unknown element type \(tensor.dataType)")
         }
         let shape = elements.shape
+        // Every kind of floating-point number becomes float32, every integer and boolean int64.
         switch type {
         case .float32: return ConstantTensor(shape: shape, floats: try elements.values(or: tensor.floatData))
         case .float64:
@@ -19,6 +20,7 @@ extension ONNXReader {
         case .bfloat16:
             return ConstantTensor(
                 shape: shape,
+                // bfloat16 is the upper half of a float32.
                 floats: try elements.halves().map { Float(bitPattern: UInt32($0) << 16) }
             )
         case .uint8, .boolean: return ConstantTensor(shape: shape, integers: try elements.integers(UInt8.self))
@@ -37,6 +39,7 @@ extension ONNXReader {
         let fraction = UInt32(half & 1023)
         switch exponent {
         case 0:
+            // Subnormal: fraction * 2^-24. 112 below is the difference of the exponents' biases, 127 and 15.
             let magnitude = Float(fraction) / 16_777_216
             return sign == 0 ? magnitude : -magnitude
         case 31: return Float(bitPattern: sign | 0x7F80_0000 | fraction << 13)

@@ -12,6 +12,7 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
     /// The path leads to something else, with what can be done.
     case otherKind(path: String, advice: String)
 
+    /// One line for people, with what can be done.
     public var description: String {
         switch self {
         case .notFound(let name, let available, let searched):
@@ -100,6 +101,7 @@ public struct ModelCatalog: Sendable {
         }
         var available: [String] = []
         for folder in searchPath {
+            // Digests are verified only of the package that is used, in `load`.
             let entries = candidates(in: folder).map(entry)
             let matches = entries.filter { entry in
                 if case .success(let package) = entry.package,
@@ -109,6 +111,7 @@ public struct ModelCatalog: Sendable {
                 }
                 return entry.folderName == nameOrPath
             }
+            // In one folder, several versions of a package may have the same id. An earlier folder hides later ones.
             if matches.count > 1 { throw .ambiguous(name: nameOrPath, folders: matches.map(\.folder)) }
             if let match = matches.first { return try load(match.folder) }
             available += entries.map { entry in

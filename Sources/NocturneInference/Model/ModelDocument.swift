@@ -3,12 +3,14 @@ import NocturneCore
 /// The part of `model.json` common to all tasks, of which only the types have been checked. Unknown keys are ignored,
 /// and so are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
 package struct ModelDocument: Decodable {
+    /// A file that the package contains.
     struct File: Decodable {
         let path: String
         let sha256: String
         let bytes: WholeNumber
     }
 
+    /// An input channel of the network.
     struct Channel: Decodable {
         let name: String
         let normalization: Normalizations
@@ -19,6 +21,7 @@ package struct ModelDocument: Decodable {
         let steps: [Normalization]
         let isList: Bool
 
+        /// A list is recognised by its form; errors of its entries then name their index.
         package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             isList = (try? decoder.unkeyedContainer()) != nil
@@ -26,26 +29,40 @@ package struct ModelDocument: Decodable {
         }
     }
 
+    /// All values of all schemes. Which of them a scheme needs and allows is checked later; see ``ModelValidation``.
     package struct Normalization: Decodable {
+        /// One of ct, linear, zScore, rescale, rescale01, rgb01, quantiles, none.
         let scheme: String
+        /// For ct, where values are clamped to; for rescale, the value that the smallest one becomes.
         let lowerBound: Double?
+        /// The other end; more than ``lowerBound``.
         let upperBound: Double?
+        /// For ct and linear.
         let mean: Double?
+        /// For ct and linear; above 0.
         let standardDeviation: Double?
+        /// For zScore: the voxels that are not 0 in all channels.
         let useMask: Bool?
+        /// For zScore: the voxels that are not 0 in this channel.
         let nonzero: Bool?
+        /// For quantiles: a share of the voxels, from 0 to 1.
         let lower: Double?
+        /// For quantiles: more than ``lower``, at most 1.
         let upper: Double?
+        /// For quantiles: the padding counts as voxels of the lowest value.
         let countPadding: Bool?
+        /// For quantiles: values are clamped to the quantiles.
         let clip: Bool?
     }
 
+    /// A structure that the network segments.
     struct Label: Decodable {
         let value: WholeNumber
         let name: String
         let color: String
         let title: String?
         let code: CodedConcept?
+        /// See ``ModelLabel/isExpected``.
         let expected: Bool?
     }
 
@@ -70,8 +87,10 @@ package struct ModelDocument: Decodable {
 
 /// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.
 package struct WholeNumber: Decodable {
+    /// Any integer of 64 bits; limits are checked where it is used.
     package let value: Int
 
+    /// - Throws: `DecodingError.typeMismatch`, which contains the number that was found.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Int.self) {

@@ -28,6 +28,7 @@ extension ModelPackage {
         let digest = ContentDigest.of(bytes)
 
         let data = Data(bytes)
+        // Decoded on its own: a newer version may have other keys.
         let schema = try decode(ModelDocument.Version.self, from: data, file: file)
         guard schema.schemaVersion.value == schemaVersion else {
             throw ModelPackageError(
@@ -58,6 +59,7 @@ extension ModelPackage {
             isDemonstration: document.demonstration ?? false,
             document: data
         )
+        // Before the files are read, which takes much longer.
         try validate(package)
         for file in package.files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
         return package
@@ -108,6 +110,7 @@ extension ModelPackage {
         flag: CancellationFlag
     ) throws(ModelPackageError) {
         let path = folder + "/" + file.path
+        // Sizes first: an incomplete copy is found without reading it.
         let size = try sizeOfRegularFile(path)
         guard size == file.bytes else {
             throw ModelPackageError(
@@ -195,6 +198,7 @@ extension ModelPackage {
         }
     }
 
+    /// Converts an error of Foundation's decoder to the key, what was expected, and what was found.
     private static func explain(_ error: DecodingError, file: String) -> ModelPackageError {
         func failure(
             _ code: ModelPackageError.Code,

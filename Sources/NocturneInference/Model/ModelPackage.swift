@@ -11,9 +11,13 @@ public struct ModelPackage: Sendable {
     public let digest: ContentDigest
     /// Safe as a file name. Of packages that are distinguished by their versions, the id and the version.
     public private(set) var id: String
+    /// For people; not empty.
     public let name: String
+    /// For people; empty where the document has none.
     public let description: String
+    /// Any text that is not empty; it is not compared as a number.
     public let version: String
+    /// As the document states it; not empty.
     public let licence: String
     /// The task of the model: the name of the recipe that runs it.
     public let task: String
@@ -54,8 +58,10 @@ public struct ModelPackage: Sendable {
     /// The total size of all files, which is what loading the networks reads.
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
+    /// The label of this name, with the same case; nil for unknown names.
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 
+    /// The label of a value in label maps; nil for unknown values and for 0.
     public func label(withValue value: UInt16) -> ModelLabel? { labels.first { $0.value == value } }
 }
 
@@ -84,16 +90,20 @@ public protocol ModelSettings: Sendable {
 public struct ModelFile: Hashable, Sendable {
     /// Relative to the package folder, never outside of it.
     public let path: String
+    /// Of the content.
     public let sha256: ContentDigest
+    /// The size: from 1 to 2^46.
     public let bytes: Int
 }
 
 /// An input channel of the network.
 public struct ModelChannel: Hashable, Sendable {
+    /// Unique in the package, not empty.
     public let name: String
     /// One after the other: each gets what the one before has made. At least one.
     public let normalizations: [Normalization]
 
+    /// - Parameter normalizations: at least one.
     package init(name: String, normalizations: [Normalization]) {
         self.name = name
         self.normalizations = normalizations
@@ -108,11 +118,14 @@ public struct ModelLabel: Hashable, Sendable {
     public let name: String
     /// The name for people, in any script; nil where it is ``name``.
     public let title: String?
+    /// As `#rrggbb` in the document.
     public let color: LabelColor
+    /// In a terminology such as SNOMED CT; nil where the document has none.
     public let code: CodedConcept?
     /// Whether every image that the model is made for shows it, so that a result without it is to be looked at.
     public let isExpected: Bool
 
+    /// The values are not checked; see ``ModelValidation``.
     package init(
         value: UInt16,
         name: String,

@@ -10,7 +10,9 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case notJSON
         /// A schema version that this program does not support.
         case unknownSchemaVersion
+        /// A key that is required is not there.
         case missingKey
+        /// A value of another JSON type.
         case wrongType
         /// A number or text outside the allowed values.
         case invalidValue
@@ -20,7 +22,9 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case duplicate
         /// A name that is not one of the labels or files.
         case unknownName
+        /// A file is longer or shorter than `model.json` states.
         case wrongSize
+        /// A file of the right size has another SHA-256.
         case wrongDigest
         /// Loading was cancelled.
         case cancelled
@@ -40,6 +44,7 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
     /// What it has, shortened to 80 characters where it comes from the file.
     public let found: String
 
+    /// - Parameter key: nil when the error does not concern a key.
     public init(code: Code, file: String, key: String? = nil, expected: String, found: String) {
         self.code = code
         self.file = file
@@ -69,8 +74,10 @@ public struct UnusablePackageError: Error, Sendable, CustomStringConvertible {
     /// The fact, without the package's name.
     public let detail: String
 
+    /// For people: the package and the fact.
     public var description: String { "model \(package): \(detail)" }
 
+    /// - Parameter detail: completes "model ID:".
     package init(package: String, detail: String) {
         self.package = package
         self.detail = detail

@@ -6,6 +6,8 @@ package struct ModelValidation {
     /// The path of `model.json`, for errors.
     package let file: String
 
+    /// The error for a key.
+    /// - Parameter found: shown as text, shortened to 80 characters.
     package func refuse(
         _ code: ModelPackageError.Code,
         _ key: String,
@@ -18,6 +20,7 @@ package struct ModelValidation {
         return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
     }
 
+    /// The error for a value outside the allowed ones.
     package func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
@@ -25,6 +28,7 @@ package struct ModelValidation {
     /// The maximum length of all lists except those of labels and classes: many are searched once for every entry.
     private static let maximumListCount = 1000
 
+    /// - Throws: ``ModelPackageError`` for more than 1000 entries.
     package func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
         guard count <= Self.maximumListCount else {
             throw refuse(key, expected: "at most \(Self.maximumListCount) entries", found: count)
@@ -39,6 +43,7 @@ package struct ModelValidation {
         }
     }
 
+    /// The files of a package: at least one, each once, all inside the folder.
     func files(_ document: ModelDocument) throws(ModelPackageError) -> [ModelFile] {
         if document.files.isEmpty { throw refuse("files", expected: "at least one file", found: "none") }
         try checkLength(document.files.count, key: "files")
@@ -192,6 +197,7 @@ package struct ModelValidation {
         return Float(value)
     }
 
+    /// The labels, in the order of the document: values from 1 to 65535, values and names unique.
     func labels(_ document: ModelDocument) throws(ModelPackageError) -> [ModelLabel] {
         let raw = document.labels ?? []
         var labels: [ModelLabel] = []
@@ -230,6 +236,7 @@ package struct ModelValidation {
 
     private func checkedTitle(_ title: String?, key: String) throws(ModelPackageError) -> String? {
         guard let title else { return nil }
+        // Without the control characters C0, DEL and C1: titles are shown in terminals.
         let isOneLine = title.unicodeScalars.allSatisfy { $0.value >= 32 && !(127..<160).contains($0.value) }
         guard isOneLine, (1...1000).contains(title.utf8.count) else {
             throw refuse(key, expected: "one line of 1 to 1000 bytes", found: title)

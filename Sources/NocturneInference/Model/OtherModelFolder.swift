@@ -43,6 +43,7 @@ enum OtherModelFolder {
     /// Level by level, in the order of names.
     private static func models(below folder: String) -> [(name: String, title: String)] {
         var (found, level, count): ([(name: String, title: String)], [String], Int) = ([], [""], 0)
+        // The search ends with the first level that contains a model.
         for _ in 0..<4 where found.isEmpty {
             var next: [String] = []
             for name in level where count < mostFolders {

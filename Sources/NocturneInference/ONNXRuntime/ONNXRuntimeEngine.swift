@@ -62,6 +62,8 @@ public struct ONNXRuntimeEngine: InferenceEngine {
         case .auto: number = 0
         case .cuda(let wanted): number = wanted
         }
+        // From cheap to expensive: the driver, the library's build, the device, then the libraries of CUDA and a test of the
+        // provider.
         _ = try CUDADevice.count()
         guard library.providers.contains("CUDA") else {
             throw .noDevice(
@@ -125,6 +127,7 @@ public struct ONNXRuntimeEngine: InferenceEngine {
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         try check(precision)
         guard let device = gpu else { return try onProcessor(path) }
+        // The processor's session is made too: it recomputes one tile in some hundred, and takes over after a fault.
         let own = try ONNXRuntimeNetwork(library, path: path, cuda: device.number, instructionSet: instructionSet)
         let builtin = BuiltinEngine(environment: environment).sharing(weights)
         let processor =

@@ -21,6 +21,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
     /// caches.
     public var gigabytesPerSecond: Double
 
+    /// Rates as measured by ``measure(instructions:bfloat16:effort:scope:)``, or given.
     package init(
         threads: Int,
         instructionSet: String,
@@ -44,6 +45,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
         /// Bytes of each of the two buffers.
         package var copiedBytes: Int
 
+        /// - Parameter repeats: at least one test is made.
         package init(seconds: Double, repeats: Int, copiedBytes: Int) {
             self.seconds = seconds
             self.repeats = repeats
@@ -83,6 +85,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
         -> Double
     {
         let time = scope.time
+        // Doubled until a piece takes a millisecond; the limit ends the loop where the clock does not advance.
         var (rounds, seconds): (Int64, Double) = (1 << 12, 0)
         while rounds < 1 << 30 {
             let begin = time.monotonic
@@ -117,6 +120,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
                     for index in range { from.base[index] = Float(index & 0xFFFF) }
                 }
                 var fastest = Double.infinity
+                // Copies through the caches, then copies past them (streaming stores): the faster kind counts.
                 for streams in [Int32(0), 1] {
                     let limit = effort.seconds * Double(effort.repeats)
                     let begin = scope.time.monotonic
@@ -131,6 +135,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
                 return fastest
             }
         }
+        // 4 bytes read and 4 bytes written for each float.
         return rate(8 * Double(count), seconds: fastest)
     }
 

@@ -122,6 +122,7 @@ extension NetworkProfile.Figures {
         arithmeticShare = nil
         var least = 0.0
         for (work, _) in steps {
+            // Without the peak of one kind of operands, the share of the others would look like that of all.
             guard let own = peak.leastSeconds(of: work) else { return }
             least += own
         }

@@ -48,6 +48,7 @@ public struct TensorDescription: Sendable, Equatable {
     /// Extents in ONNX order (N, C, D, H, W); nil where the file leaves an extent open.
     public let shape: [Int?]
 
+    /// - Parameter shape: nil for an extent that the file leaves open.
     public init(name: String, shape: [Int?]) {
         self.name = name
         self.shape = shape

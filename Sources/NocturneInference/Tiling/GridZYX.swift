@@ -34,5 +34,6 @@ public struct GridZYX: Hashable, Sendable, Codable, CustomStringConvertible {
         }
     }
 
+    /// `z×y×x`
     public var description: String { "\(z)×\(y)×\(x)" }
 }

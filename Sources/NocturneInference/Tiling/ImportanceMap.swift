@@ -11,6 +11,7 @@ public import NocturneCore
 public struct ImportanceMap: Sendable {
     /// How weights, and the sums of ``RollingAccumulator``, are rounded.
     public enum Precision: Hashable, Sendable, Codable {
+        /// Weights and sums are float32.
         case single
         /// Rounded again to float16, with zeros replaced by the smallest nonzero weight: the values of nnU-Net itself.
         case half
@@ -56,6 +57,7 @@ public struct ImportanceMap: Sendable {
             for z in alongZ {
                 for y in alongY {
                     for x in alongX {
+                        // 10 is the `value_scaling_factor` of nnU-Net's `compute_gaussian`.
                         var value = Float(10 * (z * y * x))
                         if precision == .half { value = Float(Float16(value)) }
                         values[index] = value
@@ -91,6 +93,7 @@ public struct ImportanceMap: Sendable {
         }
     }
 
+    /// exp(-d² / (2 sigma²)) with d from the centre (length - 1) / 2.
     private static func centred(_ length: Int) -> [Float] {
         let sigma = Double(length) * 0.125
         let divisor = Float(-2 * sigma * sigma)
@@ -100,8 +103,10 @@ public struct ImportanceMap: Sendable {
         }
     }
 
+    /// Bytes of the weights of a patch.
     public static func predictedBytes(patch: GridZYX) -> Int { patch.count * MemoryLayout<Float>.stride }
 
+    /// nnU-Net filters an impulse with scipy's `gaussian_filter`, which ends at 4 sigma, rounded to whole voxels.
     private static func profile(_ length: Int) -> [Double] {
         let sigma = Double(length) / 8
         let radius = Int(4 * sigma + 0.5)

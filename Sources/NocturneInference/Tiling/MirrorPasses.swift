@@ -20,6 +20,7 @@ public struct MirrorPasses: Hashable, Sendable {
         flips = subsets.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
     }
 
+    /// The number of passes: 1, 2, 4 or 8.
     public var count: Int { flips.count }
 
     /// Writes `tile` (`[channel][z][y][x]`) mirrored along `axes`. The two buffers must be different.
@@ -45,6 +46,7 @@ public struct MirrorPasses: Hashable, Sendable {
         precondition(tile.count == channels * patch.count && sum.count == tile.count, "not a tile of \(patch)")
         guard let source = tile.baseAddress, let target = sum.baseAddress else { return }
         let (flipZ, flipY, flipX) = (axes.contains(0), axes.contains(1), axes.contains(2))
+        // Rows are contiguous in both buffers, so only x needs a reversed kernel; z and y are other rows.
         for channel in 0..<channels {
             for z in 0..<patch.z {
                 let fromZ = flipZ ? patch.z - 1 - z : z

@@ -3,14 +3,19 @@ public import NocturneSystem
 
 /// Why an image cannot be divided into tiles.
 public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertible {
+    /// Extents below 1, or so large that their product is too large for a volume.
     case imageShape(GridZYX)
+    /// Extents below 1, or more than 2^30 voxels.
     case patchShape(GridZYX)
+    /// Not above 0 and at most 1.
     case step(Double)
+    /// More than a hundred million tiles, or more than a million along one axis.
     case tooManyTiles
 
     /// The volume cannot be divided into tiles for the network.
     public var faultCode: FaultCode { FaultCode("volume", "notTiled") }
 
+    /// For people; states the value.
     public var description: String {
         switch self {
         case .imageShape(let shape): "an image of \(shape) voxels cannot be divided into tiles"
@@ -153,6 +158,7 @@ public struct TilePlan: Hashable, Sendable {
     /// The tiles of a row.
     public func tiles(inRow row: Int) -> Range<Int> { row * tilesInRow..<(row + 1) * tilesInRow }
 
+    /// The row that contains a tile.
     public func row(ofTile tile: Int) -> Int { tile / tilesInRow }
 
     /// The first voxel of a tile in the padded image.
@@ -202,6 +208,7 @@ public struct TilePlan: Hashable, Sendable {
             for z in 0..<patch.z {
                 for y in 0..<patch.y {
                     let row = target + ((channel * patch.z + z) * patch.y + y) * patch.x
+                    // Whole rows of the tile beyond the image, unless its border continues.
                     guard continues || insideZ.contains(z) && insideY.contains(y) else {
                         row.update(repeating: 0, count: patch.x)
                         continue
