@@ -13,6 +13,7 @@ package protocol ItemSource: Codable, Sendable {
 }
 
 extension ItemSource {
+    /// None: only sources that know the patient's name or number have some.
     package var words: [String]? { nil }
 
     /// How its results show names.

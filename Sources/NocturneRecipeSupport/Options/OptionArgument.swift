@@ -3,13 +3,17 @@ package import ArgumentParser
 /// How the argument parser takes an option: one of its property wrappers, made from a name and a help, in which it is known
 /// whether the option was given.
 package struct OptionArgument: Sendable {
+    /// Without hyphens.
     let name: String
+    /// Whether the short help has it.
     var isMain = false
+    /// What a shell offers for the value; nil for what the type of the value offers.
     var completion: CompletionKind?
     private let help: ArgumentHelp
     private let wrapper: @Sendable (Definition) -> Any
     private let read: @Sendable (Arguments, Key) throws -> String?
 
+    /// The parsed command line, by the names of its options.
     package typealias Arguments = KeyedDecodingContainer<Key>
 
     /// What a property wrapper is made of.
@@ -73,6 +77,7 @@ package struct OptionArgument: Sendable {
         OptionArgument(
             name,
             help,
+            // A type that describes its values gives the message itself; the parser's own message would list nothing.
             wrapper: {
                 guard let allowed = (Value.self as? any OptionValue.Type)?.allowed else {
                     return Option<GivenText<Value>?>(name: $0.name, help: $0.help, completion: $0.completion)
@@ -181,6 +186,7 @@ extension OptionArgument {
         /// Empty where they cannot be listed.
         package let allowed: [String]
 
+        /// For people: the option, the value, and the allowed ones where they can be listed.
         package var description: String {
             let expected = allowed.isEmpty ? "" : "; expected one of \(allowed.joined(separator: ", "))"
             return "the option \(option) has the value \"\(value)\"" + expected
@@ -189,11 +195,16 @@ extension OptionArgument {
 
     /// A name as the key of a value: of an option, or of a section.
     package struct Key: CodingKey {
+        /// The name.
         package let stringValue: String
+        /// Nil: there are no positions.
         package var intValue: Int? { nil }
 
+        /// Never nil, in contrast to that of `CodingKey`.
         package init(_ name: String) { stringValue = name }
+        /// Any name is a key.
         package init(stringValue: String) { self.stringValue = stringValue }
+        /// Nil for every number.
         package init?(intValue: Int) { nil }
     }
 

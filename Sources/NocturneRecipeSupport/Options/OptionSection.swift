@@ -20,6 +20,7 @@ extension OptionSection {
     /// An option of the section.
     package typealias Entry = ResultOption<Self>
 
+    /// Nothing: most values are checked when they are parsed.
     package func check() throws {}
 
     /// The names of its options, without hyphens.
@@ -31,8 +32,10 @@ package struct SectionArguments<Section: OptionSection>: ParsableArguments, Cust
     /// The texts of the options that are given, by name.
     package private(set) var given: [String: String] = [:]
 
+    /// No option is given; the parser makes one before it parses.
     package init() {}
 
+    /// Takes the texts from the parsed command line.
     package init(from decoder: any Decoder) throws {
         let arguments = try decoder.container(keyedBy: OptionArgument.Key.self)
         for option in Section.options { given[option.name] = try option.argument.text(in: arguments) }
@@ -55,10 +58,14 @@ package protocol RecipeOptions: Hashable, Sendable {
 
 /// A section among others.
 package struct RecipeSection<Options: Sendable>: Sendable {
+    /// The section that the options come from.
     package let section: any OptionSection.Type
+    /// The section's options, applied to the section within these options.
     let options: [ResultOption<Options>]
+    /// Checks the section within these options.
     let check: @Sendable (Options) throws -> Void
 
+    /// - Parameter path: where the section is stored.
     package init<Section: OptionSection>(_ path: any WritableKeyPath<Options, Section> & Sendable) {
         section = Section.self
         options = Section.options.map { ResultOption($0, at: path) }
@@ -67,6 +74,7 @@ package struct RecipeSection<Options: Sendable>: Sendable {
 }
 
 extension RecipeOptions where Self: OptionSection {
+    /// Itself, as the only section.
     package static var sections: [RecipeSection<Self>] { [RecipeSection(\Self.self)] }
 }
 

@@ -90,7 +90,9 @@ extension ResultOption where Options: OptionSection {
 
 extension EngineChoice: ExpressibleByArgument {}
 extension InferenceDevice: ExpressibleByArgument {
+    /// Nil for a text that is none of the forms in ``InferenceDevice/list``.
     public init?(argument: String) { self.init(rawValue: argument) }
+    /// As on the command line.
     public var defaultValueDescription: String { rawValue }
 }
 extension InferencePrecision: ExpressibleByArgument {}

@@ -7,8 +7,12 @@ package import NocturneSystem
 
 /// A result whose files can be checked against it.
 package protocol InspectableResult: ItemResult {
+    /// The version of the schema that the document states.
     var schemaVersion: Int { get }
+    /// The name of the item that the result belongs to.
     var item: String { get }
+    /// Checks the files that the result names. Faults go to the inspection.
+    /// - Throws: `CancelledError`.
     func inspectFiles(_ inspection: inout ItemInspection) throws
     /// Files outside the item folders that the result refers to.
     var batchFiles: Set<String> { get }
@@ -27,6 +31,7 @@ extension InspectableResult {
         flag: CancellationFlag
     ) throws -> ResultFindings {
         var inspection = ItemInspection(item: item, flag: flag)
+        // Without the right form nothing else can be checked. Three faults show what is wrong; a document may have thousands.
         let misfits = schema.faults(in: document)
         guard misfits.isEmpty else {
             inspection.add("result.json", "does not match its schema: \(misfits.prefix(3).joined(separator: "; "))")
@@ -61,6 +66,7 @@ package struct ItemInspection {
     package let item: CommittedItem
     /// Ends the inspection.
     package let flag: CancellationFlag
+    /// What was found up to now.
     package fileprivate(set) var findings = ResultFindings()
 
     /// Serial: items are inspected in parallel.
@@ -82,6 +88,7 @@ package struct ItemInspection {
         do {
             try body(&self, path(file))
         } catch {
+            // An error after a cancellation is a consequence of it, not a fault of the file.
             try flag.check()
             let message = "\(error)"
             let own = path(file) + ": "
