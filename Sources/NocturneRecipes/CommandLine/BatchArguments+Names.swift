@@ -13,6 +13,7 @@ extension BatchArguments {
                 visibility: .more
             )
         )
+        /// Nil where it is not given: a batch that is continued keeps its policy.
         package var identifiers: IdentifierPolicy?
 
         @Option(
@@ -25,8 +26,10 @@ extension BatchArguments {
             ),
             transform: parsed
         )
+        /// Nil where it is not given.
         package var name: NamePattern?
 
+        /// Nothing is given.
         package init() {}
 
         var given: [String] { (identifiers == nil ? [] : ["--identifiers"]) + (name == nil ? [] : ["--name"]) }

@@ -9,8 +9,10 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
     /// The texts of the options that are given, by name.
     package private(set) var given: [String: String] = [:]
 
+    /// Nothing is given.
     package init() {}
 
+    /// Takes the texts of the options of all registered kinds from the parsed command line.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: OptionArgument.Key.self)
         for section in RecipeRegistry.current.sections { try add(section, from: container) }
@@ -20,6 +22,7 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
         _ section: Section.Type,
         from container: OptionArgument.Arguments
     ) throws {
+        // Without the underscore of the mirror's label, which the parser removes as from a property wrapper.
         let key = OptionArgument.Key(Self.name(of: section))
         let group = try container.decode(OptionGroup<SectionArguments<Section>>.self, forKey: key)
         given.merge(group.wrappedValue.given) { $1 }

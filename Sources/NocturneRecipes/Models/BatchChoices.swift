@@ -43,6 +43,7 @@ extension BatchChoices {
             Entry("precision", \.precision, "Arithmetic of the networks.").alwaysRecorded,
         ]
 
+        /// The defaults.
         package init() {}
 
         /// The environment of the engines, which read device and recheck from it.

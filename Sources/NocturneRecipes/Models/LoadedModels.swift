@@ -81,6 +81,7 @@ package enum LoadedModels {
         }
         let before = ownBytes()
         let budget = memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
+        // A quarter of the budget at most for packed weights: the rest is for the items.
         let recipes = try recipes(description, weights: PackedWeights(limit: budget / 4))
         return (recipes, max(ownBytes() - before, 0))
     }
@@ -98,6 +99,7 @@ package enum LoadedModels {
         weights: PackedWeights = PackedWeights()
     ) throws -> [any Recipe] {
         let packages = ModelPackage.distinct(try description.modelPaths.map(package))
+        // Another network would make results that do not belong to the batch.
         for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
             throw BatchError(
                 .modelUnusable,
@@ -139,6 +141,7 @@ extension LoadedModels {
         let start = time.monotonic
         var reported: String?
         while true {
+            // Read before loading, so that a change in between ends the wait at once.
             let generation = control.changes.generation
             do {
                 return try load()

@@ -23,6 +23,7 @@ package struct CheckReport: Encodable, Sendable {
     package init(package: ModelPackage, threads: Int, repeats: Int) async throws {
         let registry = RecipeRegistry.current
         let environment = ProcessInfo.processInfo.environment
+        // The engine that a run would use. Where there is none, the package cannot be used, and nothing is timed.
         let paths = try registry.settings(of: package).networks.map(package.path(of:))
         let engine = try InferenceEngines.all.engine(
             named: InferenceEngines.automatic,

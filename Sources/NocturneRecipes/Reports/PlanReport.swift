@@ -83,6 +83,7 @@ package struct PlanReport: Encodable, Sendable {
         /// Which failed items are tried again.
         package let retries: RetrySelection
 
+        /// - Parameter retries: none by default: items that failed stay as they are.
         package init(_ batch: PlannedBatch, retries: RetrySelection = .none) {
             self.batch = batch
             self.retries = retries
@@ -108,6 +109,7 @@ package struct PlanReport: Encodable, Sendable {
         reuse: [String] = [],
         search: Search? = nil
     ) async throws {
+        // The models are loaded, since the memory they take is measured, not estimated.
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description, memoryBytes: resources.memoryBytes)
         let cores = resources.threads
         let threads =
@@ -117,10 +119,12 @@ package struct PlanReport: Encodable, Sendable {
         let budget = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
         var resources = resources
         resources.loadedBytes = loadedBytes
+        // What is left of the budget after this is for items.
         let shared = try recipes.reduce(resources.processBytes(by: reading)) {
             $0 + (try $1.sharedBytes(threads: threads))
         }
         let journal: Journal
+        // A plan without an output folder has a journal in a temporary file.
         if let existing { journal = existing.batch.journal } else { journal = try await .temporary() }
         // The search uses all cores, also where a network does not.
         let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
@@ -139,11 +143,13 @@ package struct PlanReport: Encodable, Sendable {
         let (states, needsInference, notes) = try await planning.run(description)
         await reusable?.close()
         found.notes += notes
+        // Only recipes with inference left are timed: a step of each.
         let perStep = try await ComputeScope.withPool(of: threads) { scope in
             try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
         }
         items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
         (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)
+        // What differs from the batch that the folder holds.
         var held: Batch?
         if let existing, let earlier = existing.batch.description {
             let changes = description.changes(from: earlier)
@@ -204,6 +210,7 @@ extension PlanReport {
             var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
             var needsInference: Set<Int> = []
             var notes: [String] = []
+            // Portion by portion, so that a million items need no more memory than some hundred.
             try await reconciler.forEachPortion { decided in
                 var (rows, actions): ([PlannedRow], [CandidateAction]) = ([], [])
                 for (candidate, decision) in decided {

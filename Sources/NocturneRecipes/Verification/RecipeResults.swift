@@ -12,6 +12,7 @@ package import NocturneSystem
 package struct RecipeResults: ResultInspection {
     private let registry: RecipeRegistry
 
+    /// - Parameter registry: the kinds whose results can be inspected.
     package init(_ registry: RecipeRegistry = .current) { self.registry = registry }
 
     /// By the kind that the result names; an unknown task is a fault.
