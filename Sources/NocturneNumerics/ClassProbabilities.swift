@@ -24,6 +24,7 @@ public struct ClassProbabilities: Sendable {
     ///   - decision: of the networks.
     ///   - classes: distinct indices among the classes of the decision.
     public init(_ decision: LabelDecision, of classes: [Int], form: Form = .logits) {
+        // -1 for classes that are not wanted: the kernel needs all of them for the softmax.
         var places = [Int32](repeating: -1, count: decision.labels.count)
         for (place, index) in classes.enumerated() { places[index] = Int32(place) }
         self.classes = classes
@@ -54,6 +55,7 @@ public struct ClassProbabilities: Sendable {
         let (width, form, places) = (planes.box.x, form, places)
         try slice.withParallelBuffer { slice in
             try planes.forEachRange(scope) { range, rows in
+                // For the mean of several members; one row of each class.
                 let scratch = UnsafeMutablePointer<Float>.allocate(
                     capacity: nk_label_row_mean_scratch(Int32(places.count))
                 )

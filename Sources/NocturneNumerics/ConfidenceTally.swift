@@ -8,6 +8,7 @@ public struct LabelConfidence: Hashable, Sendable, Codable {
     /// The share of the label's voxels on which several networks and mirrored passes agree, 0 to 1; nil for a single pass.
     public var passAgreement: Double?
 
+    /// The values are not checked.
     public init(meanProbability: Double, uncertainBoundaryShare: Double?, passAgreement: Double? = nil) {
         self.meanProbability = meanProbability
         self.uncertainBoundaryShare = uncertainBoundaryShare
@@ -33,6 +34,7 @@ public struct LabelConfidence: Hashable, Sendable, Codable {
 public struct ConfidenceTally: Hashable, Sendable, Codable {
     /// The probability below which a voxel of the boundary is uncertain.
     public static let uncertain: Float = 0.75
+    // 20 bits: sums of a plane stay exact in Int, and float32 has four bits more.
     private static let unit = Float(1 << 20)
 
     /// Of one label in one plane, stored as a list of four numbers.
@@ -82,6 +84,7 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
         var found: [Int: Sums] = [:]
         labels.withUnsafeBufferPointer { labels in
             probabilities.withUnsafeBufferPointer { probabilities in
+                // Labels come in runs: the sums of a run are kept outside of the dictionary, which is asked once for a run.
                 var (current, sums): (UInt16, Sums) = (0, Sums())
                 for place in labels.indices where labels[place] != 0 {
                     if labels[place] != current {
@@ -103,6 +106,7 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
 
     private static func isBoundary(_ labels: UnsafeBufferPointer<UInt16>, _ place: Int, _ width: Int) -> Bool {
         let (label, x) = (labels[place], place % width)
+        // Four neighbours within the plane. The border of the plane does not count.
         return (x > 0 && labels[place - 1] != label) || (x < width - 1 && labels[place + 1] != label)
             || (place >= width && labels[place - width] != label)
             || (place + width < labels.count && labels[place + width] != label)

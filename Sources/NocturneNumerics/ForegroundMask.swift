@@ -6,8 +6,8 @@ import NocturneSystem
 /// them.
 ///
 /// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body unchanged, and for the labels
-/// of a cascade, which are −1 outside. For MONAI's z-score of nonzero voxels, holes are not filled. A hole is a region from which no path of zero-valued face neighbours leads to
-/// the border of the image.
+/// of a cascade, which are −1 outside. For MONAI's z-score of nonzero voxels, holes are not filled. A hole is a region
+/// from which no path of zero-valued face neighbours leads to the border of the image.
 public struct ForegroundMask: Sendable {
     /// The cropped image to which the mask belongs.
     public let view: VoxelView
@@ -40,6 +40,7 @@ public struct ForegroundMask: Sendable {
             }
             try marks.withParallelBuffer { marks in
                 try channel.withParallelReader { source in
+                    // A slice at a time; channels one after the other, because they mark the same bytes.
                     try scope.forEach(view.shape.z) { k in
                         for j in 0..<view.shape.y {
                             let from = view.offset(0, j, k)
@@ -74,6 +75,7 @@ public struct ForegroundMask: Sendable {
         while hasChanged {
             hasChanged = false
             for isForward in [true, false] {
+                // Serial: a slice depends on the one before it.
                 for step in 0..<shape.z {
                     try scope.check()
                     let k = isForward ? step : shape.z - 1 - step
@@ -81,9 +83,12 @@ public struct ForegroundMask: Sendable {
                 }
             }
         }
+        // What was never reached is inside: the body, and the holes in it.
         for index in marks.indices { marks[index] = marks[index] == outside ? 0 : 1 }
     }
 
+    /// Marks voxels that have a neighbour outside, in the order of the direction: a run of them takes one pass.
+    /// - Returns: whether any was marked.
     private static func spread(
         _ marks: UnsafeMutableBufferPointer<UInt8>,
         _ shape: VolumeShape,
@@ -99,6 +104,7 @@ public struct ForegroundMask: Sendable {
                 let i = isForward ? column : nx - 1 - column
                 let index = shape.offset(i, j, k)
                 guard marks[index] == unknown else { continue }
+                // The border is tested first: only other voxels have all six neighbours.
                 if isBorderRow || i == 0 || i == nx - 1 || marks[index - 1] == outside || marks[index + 1] == outside
                     || marks[index - nx] == outside || marks[index + nx] == outside || marks[index - nxy] == outside
                     || marks[index + nxy] == outside

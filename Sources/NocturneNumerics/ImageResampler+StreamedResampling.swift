@@ -9,7 +9,7 @@ extension ImageResampler {
     /// The prefilter and the sums of a spline are linear and act on one axis, so the axes are independent. Every source
     /// plane (perpendicular to the stream axis) is resampled to its target shape at once; a ring buffer of such planes
     /// moves along the stream axis. There the forward pass of the prefilter continues where it stopped; the backward pass
-    /// starts 32 planes ahead of those that are kept, so that its start value has no effect (0.268³² is 5e-19).
+    /// starts 32 planes ahead of those that are kept, so that its start value has no effect (pole √3 − 2 = −0.268; 0.268³² is 5e-19).
     ///
     /// **Memory.** 67 target planes and 16 partially resampled planes of float64, for any depth of the image. A float64 copy of
     /// the whole image, which an earlier version kept, takes 8 bytes per voxel.

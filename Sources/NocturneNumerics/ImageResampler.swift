@@ -54,6 +54,7 @@ public struct ImageResampler: Sendable {
         self.view = view
         self.target = target
         let isSame = rule.changesNothing(from: view.shape, to: target)
+        // A copy needs no interpolation, so every rule is replaced by the cheapest one.
         self.rule = isSame ? ResamplingRule(order: .nearest) : rule
         self.separateAxis = isSame ? nil : separateAxis
         self.map = map

@@ -43,6 +43,7 @@ public struct ImageStatistics: Hashable, Sendable {
         guard mean.isFinite, lowest.isFinite, highest.isFinite else {
             throw NumericsError.value("the image has voxels that are not finite numbers, so it cannot be normalised")
         }
+        // A second pass around the mean: a mean of squares would lose digits for images with large values.
         let squares = wanted ? try sliceSums(voxels, view, mask, around: mean, scope).reduce(0) { $0 + $1.sum } : 0
         deviation = (squares / count).squareRoot()
     }

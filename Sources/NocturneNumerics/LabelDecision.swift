@@ -13,6 +13,7 @@ public enum LabelDecision: Hashable, Sendable {
     /// Overlapping regions: the last one whose sigmoid is above a threshold, which is above 0 and below 1.
     public init(regions labels: [UInt16], threshold: Double) {
         // Exactly 0 for one half.
+        // The inverse of the logistic function.
         self = .regions(labels: labels, above: Float(log(threshold / (1 - threshold))))
     }
 
@@ -69,6 +70,7 @@ extension LabelDecision {
         let values = self.labels
         try logits.withParallelReader { logits in
             try labels.withParallelBuffer { labels in
+                // About 16 384 voxels for a thread at a time.
                 try scope.forEachRange(of: count, by: 1 << 14) { range in
                     values.withUnsafeBufferPointer { values in
                         let decision = kernel(values)

@@ -128,6 +128,7 @@ struct LogitInterpolation: Sendable {
         x.withIndices { x0, x1 in
             withPointers(x.firstWeight, x.secondWeight) { wx0, wx1 in
                 var taps = nk_half_taps(
+                    // The kernel sums the inner axis first; the axis that is interpolated last is the outer one.
                     rows: isYLast
                         ? (rows.belowFront, rows.aboveFront, rows.belowBack, rows.aboveBack)
                         : (rows.belowFront, rows.belowBack, rows.aboveFront, rows.aboveBack),

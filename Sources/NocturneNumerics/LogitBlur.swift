@@ -47,6 +47,7 @@ public final class LogitBlur {
         plane >= shape.z ? plane : max(0, plane - GaussianKernel(sigma: sigmas[0]).radius)
     }
 
+    /// Planes of the window: a plane, those within the radius on both sides, and no more than there are.
     private static func depth(sigmas: [Double], shape: VolumeShape) -> Int {
         min(2 * GaussianKernel(sigma: sigmas[0]).radius + 1, shape.z)
     }
@@ -93,9 +94,11 @@ public final class LogitBlur {
         let rows = classes * shape.y
         try window.withParallelReader { window in
             try blurred.withParallelBuffer { blurred in
+                // About 4096 values for a thread at a time.
                 try scope.forEachRange(of: rows, by: max(1, (1 << 12) / shape.x)) { rows in
                     for row in rows {
                         alongZ.apply(to: blurred + row * shape.x, count: shape.x) { offset in
+                            // Beyond the first and last plane the border continues.
                             window + min(max(plane + offset, 0), shape.z - 1) % depth * area + row * shape.x
                         }
                     }
@@ -110,6 +113,7 @@ public final class LogitBlur {
                         alongY.apply(to: result + row * shape.x, count: shape.x) { offset in
                             blurred + (first + min(max(y + offset, 0), shape.y - 1)) * shape.x
                         }
+                        // In the cache still, from the sum along columns.
                         alongX.apply(alongRow: result + row * shape.x, count: shape.x)
                     }
                 }
@@ -142,6 +146,7 @@ public final class LogitBlur {
             let middle = row(0)
             guard radius > 0 else { return result.update(from: middle, count: count) }
             withUnsafeTemporaryAllocation(of: Double.self, capacity: count) { sums in
+                // In double precision like SciPy, whose order of summation gives the same last bits.
                 for x in 0..<count { sums[x] = Double(middle[x]) * weights[0] }
                 // SciPy adds the far offsets first.
                 for offset in stride(from: radius, to: 0, by: -1) {
@@ -157,6 +162,7 @@ public final class LogitBlur {
             guard radius > 0 else { return }
             withUnsafeTemporaryAllocation(of: Float.self, capacity: count + 2 * radius) { line in
                 guard let base = line.baseAddress else { return }
+                // The row with its border continued on both sides.
                 for x in 0..<radius {
                     line[x] = row[0]
                     line[count + radius + x] = row[count - 1]

@@ -17,6 +17,7 @@ public struct LogitConfidence: Sendable {
     }
 
     /// Bytes that ``add(_:plane:to:scope:)`` needs.
+    ///  Two bytes for the label and four for the probability of each voxel.
     public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 6 }
 
     /// Adds a plane of logits, `[class][y][x]`, to a tally.
@@ -41,6 +42,7 @@ public struct LogitConfidence: Sendable {
         let (width, height) = (width, height)
         try labels.withParallelBuffer { labels in
             try probabilities.withParallelBuffer { probabilities in
+                // About 16 384 voxels for a thread at a time.
                 try scope.forEachRange(of: height, by: max(1, (1 << 14) / width)) { rows in
                     values.withUnsafeBufferPointer { values in
                         var decision = decision.kernel(values)
@@ -57,6 +59,7 @@ public struct LogitConfidence: Sendable {
                 }
             }
         }
+        // Serial: it looks at neighbouring rows, and takes a fraction of the time.
         tally.add(plane: plane, width: width, labels: labels, probabilities: probabilities)
     }
 }

@@ -28,6 +28,7 @@ public struct NearestLabels: Sendable {
         nearest.order = .nearest
         let strides = [1, source.x, source.sliceCount]
         var offsets = [[Int]](repeating: [], count: 3)
+        // For each axis of the labels: which stored axis runs along it, and in which direction.
         for axis in 0..<3 {
             let along = orientation.source[axis]
             let taps = AxisTaps(
@@ -57,6 +58,7 @@ public struct NearestLabels: Sendable {
                 try scope.forEach(target.z) { k in
                     offsets[0].withUnsafeBufferPointer { along in
                         for j in 0..<target.y {
+                            // Offsets of slice and row are the same for a whole row.
                             let from = labels + offsets[2][k] + offsets[1][j]
                             let to = result + target.offset(0, j, k)
                             for i in 0..<target.x { to[i] = from[along[i]] }

@@ -43,6 +43,7 @@ public final class PlaneProbabilities {
         let area = plane.count / classes
         try values.withParallelBuffer { values in
             try scope.forEachRange(of: area, by: 1 << 12) { range in
+                // The classes are the axis of the softmax; voxels are independent, so any division is right.
                 guard isRegions else {
                     var rows = nk_axis_rows(
                         in: source.base,
@@ -58,6 +59,7 @@ public final class PlaneProbabilities {
                     let offset = region * area + range.lowerBound
                     let to = values.base + offset
                     nk_unary(Int32(NK_UNARY_SIGMOID), source.base + offset, to, range.count, 0, 0)
+                    // 1 · p − 0.5: labels are decided by the sign, as for logits.
                     nk_unary(Int32(NK_UNARY_LINEAR), to, to, range.count, 1, -0.5)
                 }
             }

@@ -21,6 +21,7 @@ public enum BilinearResize {
             )
         }
         var result = RGBImage(width: width, height: height)
+        // Weights of columns and rows are computed once; positions depend on one axis only.
         let across = (0..<width).map { Taps($0, from: image.width, to: width) }
         let down = (0..<height).map { Taps($0, from: image.height, to: height) }
         let rowBytes = 3 * image.width
@@ -51,6 +52,7 @@ public enum BilinearResize {
 
         init(_ place: Int, from source: Int, to target: Int) {
             let scale = Double(source) / Double(target)
+            // In float32, as OpenCV stores it.
             let position = Float((Double(place) + 0.5) * scale - 0.5)
             let start = Int(position.rounded(.down))
             let share = position - Float(start)
@@ -66,6 +68,7 @@ public enum BilinearResize {
 
         /// Along a column, of the sums of two rows.
         func value(_ above: Int32, _ below: Int32) -> UInt8 {
+            // 11 + 11 bits of weights, of which 4 and 16 are cut off: 2 bits are left, which the last line rounds away.
             let sum = (weight.first * (above >> 4)) >> 16 + (weight.second * (below >> 4)) >> 16
             return UInt8(clamping: (sum + 2) >> 2)
         }

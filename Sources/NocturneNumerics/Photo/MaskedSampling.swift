@@ -10,6 +10,10 @@ public enum MaskedSampling {
         let across: SIMD2<Double>
         let down: SIMD2<Double>
 
+        /// - Parameters:
+        ///   - start: the position of the first pixel of the first row.
+        ///   - across: from one column to the next; shorter than 1 enlarges the picture.
+        ///   - down: from one row to the next.
         public init(start: SIMD2<Double>, across: SIMD2<Double>, down: SIMD2<Double>) {
             self.start = start
             self.across = across
@@ -51,6 +55,7 @@ public enum MaskedSampling {
                         for y in 0..<height {
                             let row = grid.start + grid.down * Double(y)
                             let first = y * width
+                            // Each row is computed from the grid, not from the row before it: rounding does not add up.
                             let line = photo_line(
                                 x: row.x,
                                 y: row.y,

@@ -64,6 +64,7 @@ public struct PillowResize {
             height: height
         )
         try image.samples.withUnsafeBufferPointer { samples in
+            // Some rows at a time, so that a cancellation is noticed.
             for row in stride(from: 0, to: part.height, by: 64) {
                 try flag.check()
                 let start = ((part.y + row) * image.width + part.x) * 3
@@ -144,6 +145,7 @@ public struct PillowResize {
 
         init(from source: Int, to target: Int) {
             let scale = Double(source) / Double(target)
+            // Half of the filter's width: one source pixel, or as many as become one pixel.
             let support = max(scale, 1)
             stride = Int(support.rounded(.up)) * 2 + 1
             weights = [Int32](repeating: 0, count: target * stride)
@@ -155,6 +157,7 @@ public struct PillowResize {
                 let count = min(Int(centre + support + 0.5), source) - first
                 var sum = 0.0
                 for tap in 0..<count {
+                    // The triangle: 1 at the centre, 0 from `support` on.
                     let distance = abs((Double(tap + first) - centre + 0.5) * (1 / support))
                     line[tap] = distance < 1 ? 1 - distance : 0
                     sum += line[tap]
@@ -177,8 +180,10 @@ public struct PillowResize {
             for place in starts.indices {
                 for tap in 0..<Int(counts[place]) {
                     let weight = weights[place * stride + tap]
+                    // Pairs of weights are next to each other, because the kernel multiplies and adds two at a time.
                     let first = (place * groups + tap / 4) * group + tap % 4 / 2 * 8 + tap % 2
                     for channel in 0..<3 {
+                        // The kernel multiplies 16-bit numbers: 11 low bits, and the bits above them.
                         grouped[first + channel * 2] = Int16(weight & 0x7FF)
                         grouped[first + channel * 2 + group / 2] = Int16(weight >> 11)
                     }
