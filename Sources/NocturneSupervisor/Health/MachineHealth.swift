@@ -14,6 +14,7 @@ public struct HealthFinding: Encodable, Sendable {
     /// The finding, for the user.
     public let fact: String
 
+    /// - Parameter state: `ok` where nothing is wrong.
     public init(_ subject: String, _ fact: String, _ state: State = .ok) {
         self.subject = subject
         self.fact = fact
@@ -31,6 +32,7 @@ public struct MachineHealth: Sendable {
     /// The name of the processor, as Linux gives it; nil if it does not.
     /// - Parameter text: the content of `/proc/cpuinfo`.
     public static func processorName(_ text: String) -> String? {
+        // The first processor's: a machine has one kind.
         let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
         return line?.split(separator: ":", maxSplits: 1).last.map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -60,6 +62,7 @@ public struct MachineHealth: Sendable {
             findings.append(HealthFinding("memory limit", fact, .warning))
         }
         if let stall = reading.stallPercent {
+            // The `some avg10` of the kernel's pressure stall information.
             let fact = "tasks waited for memory during \(stall) % of the last ten seconds"
             findings.append(HealthFinding("memory pressure", fact, stall > 10 ? .warning : .ok))
         } else {
@@ -98,6 +101,7 @@ public struct MachineHealth: Sendable {
     private func speed(of trial: String, in place: String) throws -> HealthFinding {
         let bytes = [UInt8](repeating: 7, count: 64 << 20)
         let start = time.monotonic
+        // 64 MiB with the flush, since a write alone measures the page cache.
         try FileSystem.write(trial + "/speed", bytes, flush: true)
         let seconds = (time.monotonic - start).inSeconds
         let speed = Int(Double(bytes.count) / max(seconds, 1e-6)) >> 20

@@ -12,6 +12,7 @@ public struct Hooks: Sendable, Hashable {
     /// Run with `sh -c` when the run has ended; nil for none.
     public var onEnd: String?
 
+    /// No commands by default.
     public init(onItem: String? = nil, onEnd: String? = nil) {
         self.onItem = onItem
         self.onEnd = onEnd
@@ -64,6 +65,7 @@ public final class HookRunner: Sendable {
         self.limit = limit
         self.grace = grace
         state = Mutex(State(note: note))
+        // A thread for the commands alone: one at a time, and it may block.
         pool = try BlockingPool(width: 1)
     }
 
@@ -83,6 +85,7 @@ public final class HookRunner: Sendable {
         let call = Call(command: command, environment: environment, title: "--on-item for \(item)")
         state.withLock { state in
             state.waiting.append(call)
+            // The worker ends when nothing waits, so that a batch without commands for items has none.
             if state.worker == nil { state.worker = Task { await self.work() } }
         }
     }
@@ -109,6 +112,7 @@ public final class HookRunner: Sendable {
     private func work() async {
         while true {
             let next = state.withLock { state -> Call? in
+                // In the same lock as `handle`, so that a call is never added to a worker that has ended.
                 guard !state.waiting.isEmpty else {
                     state.worker = nil
                     return nil

@@ -27,6 +27,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     /// What the run is asked to do.
     public let action: Action
 
+    /// - Parameter run: the name of the run, as its lock file has it.
     public init(run: String, action: Action) {
         self.run = run
         self.action = action
@@ -67,6 +68,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
                         + "Stop it where it was started, with Ctrl-C"
                 )
             }
+            // Only the owner of the batch may put requests there.
             try FileSystem.makeFolder(output.requests, mode: 0o700)
             let text = try StableJSON.encodeLine(ControlRequest(run: run, action: action))
             // Sorted by time: a pause and its end may be found together.
@@ -82,6 +84,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     static func take(from output: OutputFolder, run: String) -> [(file: String, action: Action)] {
         FileSystem.entries(output.requests).filter { $0.hasSuffix(".json") }.compactMap { name in
             let path = output.requests + "/" + name
+            // Also of other runs, and files that are not requests: nobody else would remove them.
             defer { FileSystem.remove(path) }
             // Only plain files: reading a pipe would block.
             guard FileSystem.kind(path) == .file, let bytes = try? FileSystem.read(path, limit: 1 << 20),

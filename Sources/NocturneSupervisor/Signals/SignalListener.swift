@@ -9,6 +9,7 @@ public import NocturneSystem
 public enum SignalListener {
     /// Why the handler is called.
     public enum Event: Sendable, Hashable {
+        /// The number of the signal.
         case signal(Int32)
         /// The time that was asked for has passed without a signal.
         case timeout
@@ -33,6 +34,7 @@ public enum SignalListener {
         let source = try SignalSource(signals)
         let thread = Thread {
             var patience: Duration?
+            // The thread lives as long as the process; a wait that fails ends it.
             while let event = try? source.next(within: patience) { patience = action(event) }
         }
         thread.name = "nocturne.signals"
@@ -44,7 +46,9 @@ public enum SignalListener {
 public struct SignalError: SystemCallError, CustomStringConvertible {
     /// The system's error number.
     public let code: Int32
+    /// The same as ``code``.
     public var systemCode: Int32? { code }
+    /// For people: the fact and the system's text.
     public var description: String { "cannot install signal handlers: \(errnoText(code))" }
 }
 
@@ -60,6 +64,7 @@ struct SignalSource: Sendable {
     /// Blocks the calling thread until a signal comes.
     /// - Parameter patience: the longest wait; nil for no limit.
     func next(within patience: Duration?) throws(SignalError) -> SignalListener.Event {
+        // Rounded up, so that the wait is never shorter than asked for; -1 waits without a limit.
         let milliseconds = patience.map { Int32(clamping: max(0, Int(($0.inSeconds * 1000).rounded(.up)))) } ?? -1
         let number = cposix_signals_next(descriptor, milliseconds)
         guard number >= 0 else { throw SignalError(code: -number) }

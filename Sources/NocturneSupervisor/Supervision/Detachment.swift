@@ -19,18 +19,22 @@ public enum Detachment {
     ///   - isConfirmed: whether the user has confirmed changed options.
     /// - Throws: ``BatchError`` when it cannot be started.
     public static func start(_ output: OutputFolder, _ arguments: [String], isConfirmed: Bool) throws -> Outcome {
+        // Checked here too, so that the error is shown in the terminal and not in the log.
         let state = BatchLock.state(of: output)
         if state.isHeld { throw BatchError(inUse: output, by: state) }
         try output.checkReportsAreOwn()
         try output.create()
+        // With SIGCHLD ignored, the exit code of the process could not be read below.
         signal(SIGCHLD, SIG_DFL)
         let path = output.log
+        // O_NONBLOCK: a named pipe in its place would block; O_NOFOLLOW: neither is a link followed to another file.
         let log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
         guard log >= 0 else {
             let detail = "cannot open the log: \(errnoText()). Make it writable, or move it away"
             throw BatchError(.outputUnwritable, path: path, detail: detail)
         }
         defer { close(log) }
+        // Where this run's output begins in the log.
         let before = max(lseek(log, 0, SEEK_END), 0)
         var reading: Int32 = 0
         var writing: Int32 = 0
@@ -45,6 +49,7 @@ public enum Detachment {
             arguments,
             log: log
         )
+        // The other end must be open in the run alone: then reading ends when the run ends.
         close(writing)
         guard process > 0 else {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(-process))")

@@ -6,6 +6,7 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
     /// To a supervisor without a terminal: the descriptor of a pipe into which a byte is written once the batch has begun.
     /// `isConfirmed` as in ``EngineHandover/isConfirmed``.
     case detachedSupervisor(readyDescriptor: Int32, isConfirmed: Bool)
+    /// To an engine, from its supervisor.
     case engine(EngineHandover)
     /// To a process that only shows what changed options affect: see ``ChangePreview``.
     case changePreview
@@ -80,6 +81,7 @@ public struct EngineHandover: Codable, Sendable, Hashable {
     /// Whether the user was asked about changed options and has confirmed them.
     public var isConfirmed: Bool
 
+    /// Without a previous end for the first engine of a run.
     public init(
         run: String,
         previousEnd: String? = nil,

@@ -3,6 +3,7 @@ import NocturneSystem
 
 /// How an engine ended.
 public enum EngineEnd: Sendable, Hashable {
+    /// By itself, with an exit code.
     case exited(Int32)
     /// - Parameter outOfMemoryKills: how many processes the kernel has killed since the engine was started because memory
     ///   ran out. Which ones is not known.
@@ -40,7 +41,9 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         case forward(signal: Int32)
         /// From now on wait no longer than this.
         case limitWait(Duration)
+        /// Send the engine SIGKILL.
         case killEngine
+        /// Show this to the user.
         case report(String)
         /// The last one.
         case end(SupervisorEnd)
@@ -82,6 +85,7 @@ public struct SupervisorStateMachine: Sendable, Hashable {
     public mutating func begin() -> [Action] { spawn(previousEnd: nil) }
 
     private mutating func spawn(previousEnd: String?) -> [Action] {
+        // A request to stop that came between two engines: no other one is started.
         if let stop { return end(.stopped(signal: stop)) }
         phase = .starting
         return [.spawn(previousEnd: previousEnd)]
@@ -118,6 +122,7 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         let isFirstStop = meaning == .stop && stop == nil
         if meaning == .stop { stop = stop ?? signal }
         guard phase == .running else { return [] }
+        // A second request makes the engine stop faster; the time for it does not begin again.
         guard isFirstStop else { return [.forward(signal: signal)] }
         wait = .stopping
         return [.forward(signal: signal), .limitWait(SupervisorStateMachine.stopPatience)]
@@ -142,6 +147,7 @@ public struct SupervisorStateMachine: Sendable, Hashable {
                 .report("the engine did not stop in time and is ended. The journal is consistent."), .killEngine,
                 .limitWait(SupervisorStateMachine.exitPatience),
             ]
+        // It announced its end but runs on: the announcement is not a reason to give it up.
         case .exiting where !isExiting:
             wait = .none
             return []
@@ -169,10 +175,12 @@ public struct SupervisorStateMachine: Sendable, Hashable {
             reason = SupervisorStateMachine.reason(signal, kills)
         }
         if let stop { return end(.stopped(signal: stop)) }
+        // Only quick crashes count: a later one may be the fault of an item, and the next engine deals with that.
         quickCrashes = duration < SupervisorStateMachine.quick ? quickCrashes + 1 : 0
         if quickCrashes >= SupervisorStateMachine.mostQuickCrashes {
             return end(.failed, "the engine crashes repeatedly: \(reason)")
         }
+        // The lock is kept first: between two engines no other run may take the batch.
         return [.report("the engine crashed: \(reason); restarting it"), .keepLock] + spawn(previousEnd: reason)
     }
 
