@@ -10,6 +10,7 @@ struct BatchMetrics {
     private let items: [JournalItem]
     private let isActive: Bool
 
+    /// The state is read once; nothing changes while the text is made.
     init(_ state: BatchState) {
         (report, items, isActive) = (state.report, state.items, state.isActive)
     }
@@ -30,6 +31,7 @@ struct BatchMetrics {
         return text.text
     }
 
+    /// Every state has a sample, also with 0, so that a series never begins or ends in between.
     private func addItems(_ text: inout Text) {
         let counts = report.counts
         text.add(
@@ -51,6 +53,7 @@ struct BatchMetrics {
         )
         text.add("nocturne_items_active", "Items that are being processed.", Double(report.inFlight.count))
         text.add(
+            // Timestamps are in UTC and of one form, so that the largest text is the latest one.
             "nocturne_last_item_end_timestamp_seconds",
             "When an item last ended, in seconds since 1970.",
             items.lazy.filter { $0.state != .started && $0.state != .pending }.compactMap(\.changed).max()
@@ -58,6 +61,7 @@ struct BatchMetrics {
         )
     }
 
+    /// Without a run's report of its progress only the first two metrics are there.
     private func addRun(_ text: inout Text) {
         text.add("nocturne_run_active", "Whether a run is active: 1 or 0.", isActive ? 1 : 0)
         text.add("nocturne_run_waiting", "Whether the run waits, such as for free space: 1 or 0.", waiting)
@@ -86,8 +90,10 @@ struct BatchMetrics {
         )
     }
 
+    /// Nil without a run.
     private var waiting: Double? { report.runningProcess == nil ? nil : report.waitingFor == nil ? 0 : 1 }
 
+    /// Completed items that ended since this run began, by its seconds; nil in its first moment.
     private func throughput(_ progress: RunProgress) -> Double? {
         guard progress.elapsedSeconds > 0, let now = Self.seconds(progress.time) else { return nil }
         let start = now - progress.elapsedSeconds

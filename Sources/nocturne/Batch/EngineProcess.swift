@@ -111,6 +111,7 @@ struct EngineProcess {
         let requests = ControlRequestListener(request.output, run: handover?.run ?? "") { [signals] in
             signals.perform($0)
         }
+        // Signals are received before the models are loaded, which can take minutes.
         try signals.listen(ignoresHangUp: handover?.ignoresHangUp ?? false) { requests.look() }
         let (recipes, loadedBytes) = try await models()
         let engine = BatchEngine(
@@ -126,6 +127,7 @@ struct EngineProcess {
             outcome = try await requests.listen(time: time) { try await engine.run() }
         } catch {
             await progress.close()
+            // An error that a signal caused has the signal's exit code.
             if let signal = signals.received { throw NocturneExit(stoppedBy: signal) }
             throw error
         }
@@ -138,6 +140,7 @@ struct EngineProcess {
             incomplete: outcome.remarks?.incomplete ?? 0
         )
         writeTrace()
+        // A user's command gets the exit code of the whole program, not the one between engine and supervisor.
         await hooks?.batchEnded(outcome.counts, code: (code == .tripped ? .stoppedEarly : code).rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
@@ -157,6 +160,7 @@ struct EngineProcess {
             try LoadedModels.measuredRecipes(description, memoryBytes: bytes)
         }
         guard handover?.previousEnd != nil else { return try load() }
+        // Without a limit of stalls the wait for models ends after a day.
         let patience = request.resources.schedule.stallLimit.seconds.map { Duration.seconds($0) } ?? .seconds(86_400)
         return try await LoadedModels.awaitingPackages(
             patience,
@@ -168,6 +172,7 @@ struct EngineProcess {
     }
 
     private func options(loadedBytes: Int) throws -> BatchOptions {
+        // Loaded models count as memory that is taken, not as memory of items.
         var options = BatchOptions(
             output: request.output,
             description: request.description,
@@ -185,6 +190,7 @@ struct EngineProcess {
         )
         options.work = request.resources.attachments.work.map { absolutePath($0) }
         options.reuse = request.resources.attachments.reusedBatches
+        // Compared as absolute paths.
         guard !options.reuse.contains(request.output.path) else {
             throw ValidationError("--reuse names the output folder of this batch: its results are used anyway.")
         }

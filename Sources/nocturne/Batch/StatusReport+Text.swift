@@ -42,6 +42,7 @@ extension StatusReport {
         return lines.joined(separator: "\n")
     }
 
+    /// One line with the number of shards in each state, and one for each shard that someone may want to look at.
     private func shardLines(_ shards: [Shard], _ folder: OutputFolder) -> [String] {
         let states: [(DividedBatch.Shard.State, String)] = [
             (.finished, "finished"), (.running, "running"), (.stopped, "stopped before the end"),

@@ -165,11 +165,14 @@ struct StatusReport: Encodable {
         verified = contents.verified.map(Verified.init)
         counts = contents.counts
         reused = items.count(where: \.isReused)
+        // Without a run, items are `started` only because their run was interrupted.
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }
             .map { ItemOutcome($0, in: folder) }
+        // Verdicts on objects are not counted here; an item that several people marked alike counts once.
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
         verdicts = wholes.mapValues { Set($0.map(\.item)).count }
+        // Marks know the item only.
         let models = Dictionary(items.map { ($0.name, $0.model) }) { first, _ in first }
         reviewed = Dictionary(grouping: review.marks) { models[$0.item] ?? "" }
             .map { Reviewed(model: $0.key, $0.value) }.sorted { $0.model < $1.model }

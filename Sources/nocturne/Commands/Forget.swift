@@ -60,8 +60,10 @@ struct Forget: AsyncParsableCommand {
         let folder = OutputFolder(absolutePath(output))
         let description = try await ExistingBatch.description(of: folder)
         try await folder.checkIsWhole()
+        // Names are checked before anything is removed, so that a mistake removes nothing.
         let known = try await ExistingBatch.contents(of: folder).items
         let removal = ItemRemoval(try ExistingBatch.renewal(of: folder, description))
+        // Items whose removal was interrupted are no longer in the journal, and their files may be left.
         let unfinished = try await removal.unfinished()
         for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
             throw BatchError(noItem: item, in: folder.path, among: known.map(\.name))
@@ -76,6 +78,7 @@ struct Forget: AsyncParsableCommand {
             )
         }
         let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
+        // An item is removed for its name, for a source below a path, or for its subject.
         let isWanted: @Sendable (JournalItem) -> Bool = { item in
             names.contains(item.name) || sources.contains { FileSystem.isWithin(item.path, $0) }
                 || table?.entry(item: item.name, path: item.path)?.subject.map(subjects.contains) ?? false
@@ -88,6 +91,7 @@ struct Forget: AsyncParsableCommand {
             "These files in the output folder still name them; this batch did not write them:\n"
                 + outcome.remaining.map { "  " + $0 }.joined(separator: "\n")
         )
+        // The user has to remove these files, so the exit code is not 0.
         throw NocturneExit.someFailed
     }
 

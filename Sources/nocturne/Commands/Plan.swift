@@ -101,6 +101,7 @@ struct Plan: AsyncParsableCommand {
             description,
             resources.machine.limits,
             existing: PlanReport.Existing(try await PlannedBatch.read(folder)),
+            // With --threads the user has decided; otherwise a task gets as many as its networks use well.
             dividesCores: resources.machine.threads == nil
         )
         if report.isEmpty {
@@ -108,6 +109,7 @@ struct Plan: AsyncParsableCommand {
             throw NocturneExit.nothingMatched
         }
         let items = try report.divisible()
+        // The number of shards depends on the estimated seconds of the items.
         let plan = try await Division(folder, description, threads: report.threads).begin(
             items,
             in: report.items.journal,

@@ -50,6 +50,7 @@ extension Review {
             try await processBatch()
         }
 
+        /// Keeps the edited map, or forgets it; the run that follows makes the result again.
         private func change() async throws {
             let items = try await ExistingBatch.contents(of: folder).items
             guard let item = items.first(where: { $0.name == item }) else {
@@ -71,6 +72,7 @@ extension Review {
                 throw BatchError(.unknownItem, path: folder.path, detail: detail)
             }
             let path = absolutePath(map)
+            // Checked before it is kept: a map that cannot be used would fail in the run, without the user.
             let replaced = try RecipeResults().checkEdit(path, of: folder.item(item.name), scope: .serial())
             try await EditedLabels.keep(path, for: item, map: replaced, in: folder, Program.time)
         }

@@ -45,10 +45,12 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
+        // A folder with a report but without a journal, such as a copy for archiving: it is checked against its report.
         let isCopy = (folder.isClosed || !folder.holdsBatch) && FileSystem.kind(folder.report) == .file
         if !isCopy { try await check(folder) }
         let flag = CancellationFlag()
         let signal = Mutex<Int32?>(nil)
+        // The first signal counts for the exit code; each of them only stops the check.
         try SignalListener.start([SIGINT, SIGTERM]) { event in
             if case .signal(let number) = event { signal.withLock { $0 = $0 ?? number } }
             flag.cancel()
@@ -76,6 +78,7 @@ struct Verify: AsyncParsableCommand {
             throw NocturneExit(stoppedBy: signal.withLock { $0 } ?? SIGINT)
         }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
+        // The time is recorded only for results without a fault.
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
         if !isCopy { await record(verification) }
     }

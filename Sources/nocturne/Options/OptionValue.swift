@@ -7,7 +7,9 @@ public import NocturneReport
 public import NocturneSystem
 
 extension ByteCount: OptionValue {
+    /// Completes "expected", with the smallest size that a budget may have.
     package static var allowed: String { "a size such as 8G or 500M, at least 1M (a number alone means bytes)" }
+    /// Nil below 1 MiB: such a small number is usually one whose unit was forgotten.
     public init?(argument: String) {
         self.init(argument)
         if bytes < 1 << 20 { return nil }
@@ -17,22 +19,30 @@ extension ByteCount: OptionValue {
 extension FullDiskPolicy: ExpressibleByArgument {}
 
 extension WorkingHours.TimeOfDay: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "a time of day such as 06:00" }
+    /// A time of 24 hours; nil for other texts.
     public init?(argument: String) { self.init(argument) }
 }
 
 extension StopRules: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "rules such as same=20,empty=20,failed=20%/50,outside=50%/20, or never" }
+    /// The rules separated by commas; `never` for none.
     public init?(argument: String) { self.init(argument) }
 }
 
 extension VerificationPart: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "a part such as 3/7" }
+    /// Part k of n, with 1 ≤ k ≤ n.
     public init?(argument: String) { self.init(argument) }
 }
 
 extension WorkingHours.Window: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "two different times of day such as 20:00-06:00" }
+    /// Two times with a hyphen; the second one may be on the next day.
     public init?(argument: String) { self.init(argument) }
 }
 
@@ -40,6 +50,7 @@ extension WorkOrder: ExpressibleByArgument {}
 
 /// A number of items.
 struct ItemCount: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "a number of items from 1 on" }
     let count: Int
 
@@ -51,6 +62,7 @@ struct ItemCount: OptionValue {
 
 /// Which results a watch keeps.
 struct KeptResults: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "a number of items from 1 on, or of days such as 30d" }
     let retention: Retention
 
@@ -65,6 +77,7 @@ struct KeptResults: OptionValue {
 
 /// What a watch removes of older results.
 struct DroppedFiles: OptionValue {
+    /// Completes "expected".
     package static var allowed: String { "meshes, pictures, or meshes,pictures" }
     let files: Set<DisplayFiles>
 
@@ -79,6 +92,7 @@ struct DroppedFiles: OptionValue {
 
 /// A number of threads.
 struct ThreadCount: OptionValue {
+    /// Completes "expected". 1024 is more than a machine is likely to have.
     package static var allowed: String { "a number from 1 to 1024" }
     let count: Int
 
@@ -90,6 +104,7 @@ struct ThreadCount: OptionValue {
 
 /// A duration in seconds, or with a unit; 0 means no limit.
 struct DurationLimit: OptionValue, CustomStringConvertible {
+    /// Completes "expected".
     package static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
     /// Nil without a limit.
     let seconds: Int?
@@ -102,6 +117,7 @@ struct DurationLimit: OptionValue, CustomStringConvertible {
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
         let unit = argument.last.flatMap { units[$0] }
         let digits = unit == nil ? argument[...] : argument.dropLast()
+        // `isNumber` refuses signs, which `Int` accepts.
         guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber)
         else { return nil }
         self.init(seconds: count * (unit ?? 1))

@@ -40,6 +40,7 @@ struct ComparisonReport: Encodable {
         let results = RecipeResults()
         var notCompared: [NotCompared] = []
         var agreements: [(name: String, rows: [Statistic])] = []
+        // Only two finished results have label maps to compare; one after the other, since a map takes much memory.
         for pair in comparison.pairs where pair.areCompleted {
             let folders = (first.output.item(pair.first.name), second.output.item(pair.second.name))
             let (measures, problem) = try results.agreement(folders.0, folders.1, scope: scope)
@@ -56,6 +57,7 @@ struct ComparisonReport: Encodable {
         var agreement = ComparisonSummary.Collector()
         for (name, rows) in agreements { agreement.add(model: "", name: name, rows) }
         self.agreement = agreement.summaries()
+        // Values of both results, item by item.
         let measured = comparison.pairs.flatMap(comparison.rows)
         changes = BatchComparison.changes(measured)
         rows =

@@ -3,10 +3,15 @@ import NocturneOutput
 
 /// The exit code of the process.
 enum NocturneExit: Int32, Error {
+    /// Every item has a result.
     case allCompleted = 0
+    /// A fault of the program, or of the system that it runs on.
     case internalError = 1
+    /// The command line, or a folder it names, cannot be used; nothing was processed.
     case usage = 2
+    /// Some items have no result, or lack an output that was asked for.
     case someFailed = 3
+    /// No input was found, or nothing was completed although nothing failed.
     case nothingMatched = 4
     /// Stopped early, safe to resume (EX_TEMPFAIL).
     case stoppedEarly = 75
@@ -14,12 +19,15 @@ enum NocturneExit: Int32, Error {
     case unsuitableMachine = 76
     /// Likewise: a person is to look at the latest items, and no task of a cluster is to continue it before.
     case tripped = 77
+    /// Ended by SIGINT: 128 and the number of the signal, as shells do.
     case interrupted = 130
+    /// Ended by SIGTERM.
     case terminated = 143
 
     /// For a run stopped by a signal.
     init(stoppedBy signal: Int32) { self = signal == 2 ? .interrupted : .terminated }
 
+    /// For an error that ends the program before or during a run.
     init(_ error: BatchError) {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
@@ -44,6 +52,7 @@ enum NocturneExit: Int32, Error {
         isTripped: Bool = false,
         incomplete: Int = 0
     ) {
+        // A signal ranks before the state of the items, since the user wants to see that the run was stopped.
         if let signal {
             self.init(stoppedBy: signal)
             return
@@ -53,6 +62,7 @@ enum NocturneExit: Int32, Error {
         } else if givenUp != nil {
             self = .stoppedEarly
         } else if counts.notReached > 0 && mode == .draining {
+            // A drained run leaves items on purpose, for another one.
             self = .stoppedEarly
         } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached + incomplete > 0 {
             self = .someFailed

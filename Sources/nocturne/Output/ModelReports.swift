@@ -27,6 +27,7 @@ struct ModelList: Encodable {
     let searchPath: [String]
     let models: [Model]
 
+    /// Broken packages are listed too, with the error in place of their content.
     init(_ catalog: ModelCatalog, _ entries: [ModelCatalog.Entry]) {
         searchPath = catalog.searchPath
         models = entries.map { entry in

@@ -66,6 +66,7 @@ struct PlanText {
         return item.lean ? "lean: large buffers in files, no other items in parallel" : ""
     }
 
+    /// The last lines: what is left to be done, and what it takes.
     private func summary() throws -> String {
         let engine =
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes))"
@@ -73,6 +74,7 @@ struct PlanText {
             let (count, reused) = (report.items.count, report.items.reusedCount)
             let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
+            // Results that are taken from other batches take no inference.
             let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
             let shift = rate >= 1 ? ", so about \(Int(rate)) such items in 8 hours" : ""
             return "\(try totals())\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."
@@ -91,6 +93,7 @@ struct PlanText {
                     + "longer among the inputs."
             )
         }
+        // Only these need an option to be tried again.
         let ended: [RemainingWork] = [.failed, .cancelled, .quarantined]
         var hasEnded = false
         try report.items.forEachGood { item in hasEnded = hasEnded || ended.contains(item.state) }

@@ -16,6 +16,7 @@ enum SummaryText {
         remarks: ReportRemarks? = nil
     ) -> String {
         var parts = ["\(counts.completed) completed"]
+        // Withdrawn items are counted as skipped, and shown separately.
         let withdrawn = remarks?.reasons?[FaultCode.vanished.rawValue] ?? 0
         for (count, word) in [
             (counts.failed, "failed"), (counts.skipped - withdrawn, "skipped"), (withdrawn, "withdrawn"),
