@@ -56,9 +56,11 @@ struct Nocturne: AsyncParsableCommand {
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
             let command = try parseAsRoot(try Program.commandLine.get().parsed)
+            // A preview is a process that the first one started; see ``ChangePreview``.
             if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
                 Foundation.exit(await command.previewChanges())
             }
+            // The first process supervises; the engine, which it starts with the same arguments, runs the command.
             if let command = command as? any EngineCommand, command.needsEngine, ProcessHandover.toEngine == nil {
                 try command.startEngine()
             } else {
@@ -71,6 +73,7 @@ struct Nocturne: AsyncParsableCommand {
             Foundation.exit(NocturneExit(error).rawValue)
         } catch {
             let code = exitCode(for: error)
+            // Help and the version are errors with the code of success; they go to standard output.
             if code == .success || code == .validationFailure {
                 let message = described(error)
                 if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }

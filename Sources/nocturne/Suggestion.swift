@@ -50,6 +50,7 @@ struct Suggestion {
         guard let names = subcommands[word], let name = words.dropFirst().first, !name.hasPrefix("-"), name != "help",
             !names.contains(name)
         else { return nil }
+        // "ls" is too short for a nearest name.
         let meant = Spelling.nearest(to: name, among: names) ?? (name == "ls" ? names.first { $0 == "list" } : nil)
         return Self.unknown("\(word) \(name)", meant.map { "\(word) \($0)" }, help: "\(word) --help")
     }
@@ -76,6 +77,7 @@ struct Suggestion {
     /// A message of a command; about an input that does not exist and that follows the value of an option, with the way to give
     /// that option another value.
     func explained(error message: String) -> String {
+        // The parser takes a value that was meant for an option as an input: `--labels a b`.
         for (place, word) in arguments.enumerated().dropFirst(2)
         where Self.missing.contains(where: { message.hasPrefix("\($0) \(absolutePath(word)).") }) {
             let (option, value) = (arguments[place - 2], arguments[place - 1])
@@ -103,6 +105,7 @@ struct Suggestion {
         guard let question = line.firstRange(of: ". Did you mean '"), let quote = line.firstRange(of: "option '") else {
             return message
         }
+        // Between the two texts are the name and its closing quote.
         let given = String(line[quote.upperBound..<question.lowerBound].dropLast())
         let meant = String(line[question.upperBound...].prefix { $0 != "'" })
         guard Spelling.nearest(to: given, among: [meant]) == nil else { return message }
@@ -110,6 +113,7 @@ struct Suggestion {
     }
 
     private func suggested(_ message: String) -> String {
+        // `--name=value` counts as the name.
         let names = arguments.map { String($0.prefix { $0 != "=" }) }
         // What is missing may be what another name was given for; other errors are not about names.
         let isRefused = { (option: String) in

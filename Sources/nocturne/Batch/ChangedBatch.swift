@@ -12,11 +12,13 @@ extension EngineCommand {
     /// - Returns: whether the user wants to continue.
     /// - Throws: ``NocturneExit/stoppedEarly`` when the user does not.
     func confirmChanges() throws -> Bool {
+        // Only the first process asks, and not while a run is active: the engine would refuse in any case.
         guard let consent, folder.holdsBatch, ProcessHandover.received == nil, !BatchLock.state(of: folder).isHeld
         else { return false }
         let isAsking = consent.mayAsk && Terminal.canAsk
         // Without either the engine refuses at once, or nobody reads it.
         guard isAsking || consent.isGiven && !show.quiet else { return false }
+        // In another process, which may start threads: the supervisor is to have none.
         guard ChangePreview.run(Program.arguments) == ChangePreview.asking, isAsking else { return false }
         guard Terminal.ask("Continue?") else {
             Terminal.printMessage("Nothing was changed.")
@@ -28,6 +30,7 @@ extension EngineCommand {
     /// The process that shows the changes.
     /// - Returns: its exit code. Errors are left to the engine, which reports them.
     func previewChanges() async -> Int32 {
+        // What cannot be read is reported by the engine, with the right exit code.
         guard let consent, let report = try? await changes(), let batch = report.batch else { return 0 }
         var seconds = 0.0
         try? report.items.forEach { item in

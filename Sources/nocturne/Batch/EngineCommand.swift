@@ -9,8 +9,11 @@ import NocturneSupervisor
 protocol EngineCommand: AsyncParsableCommand {
     /// Whether it processes a batch.
     var needsEngine: Bool { get }
+    /// The output folder of the batch.
     var folder: OutputFolder { get }
+    /// Options that change no result.
     var resources: ResourceArguments { get }
+    /// What is printed.
     var show: OutputArguments { get }
     /// How the command continues a batch with changed options; nil for one that takes none.
     var consent: ChangeConsent? { get }
@@ -41,8 +44,9 @@ extension EngineCommand {
     func engineEnded(with code: NocturneExit) {}
 
     /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
-    /// - Throws: ``NocturneExit`` for all other outcomes, also when the user does not want to continue; the errors of ``check()``; `ValidationError` if a detached
-    ///   process would have to read standard input; `BatchError` when the engine cannot be started.
+    /// - Throws: ``NocturneExit`` for all other outcomes, also when the user does not want to continue; the errors of
+    ///   ``check()``; `ValidationError` if a detached process would have to read standard input; `BatchError` when the
+    ///   engine cannot be started.
     func startEngine() throws {
         try check()
         // Here, since an engine with far too little waits for threads before it can look.
@@ -59,6 +63,7 @@ extension EngineCommand {
         )
         switch end {
         case .engineExited(let code):
+            // An exit code of another program, or of a fault that ended the process in an unexpected way.
             guard let known = NocturneExit(rawValue: code) else {
                 Terminal.printUrgently("the engine exited with the unexpected code \(code)")
                 throw NocturneExit.internalError
@@ -71,6 +76,7 @@ extension EngineCommand {
             throw NocturneExit(stoppedBy: signal)
         case .engineHangs:
             Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.argument)")
+            // The engine keeps the output folder locked until it ends, so a scheduler has to try again later.
             engineEnded(with: .stoppedEarly)
             throw NocturneExit.stoppedEarly
         case .failed: throw NocturneExit.internalError
@@ -93,6 +99,7 @@ extension EngineCommand {
     }
 
     private func detach(isConfirmed: Bool) throws {
+        // A detached process has no terminal, and the pipe may end with this process.
         guard !keepsInput else {
             throw ValidationError("--detach cannot read standard input: give --list a file")
         }
@@ -104,6 +111,7 @@ extension EngineCommand {
             )
         case .ended(let code, let text):
             Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            // A process that a signal ended has no exit code.
             let code = code.flatMap(NocturneExit.init(rawValue:)) ?? .internalError
             if code != .allCompleted { throw code }
         }

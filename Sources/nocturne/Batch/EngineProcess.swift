@@ -41,8 +41,10 @@ struct EngineProcess {
     /// Runs to the end and prints the outcome.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
+        // Large blocks go back to the system when an item has freed them.
         cposix_limit_heap()
         let handover = ProcessHandover.toEngine
+        // Checked before the run: an error after hours would be late.
         if let file = request.show.trace {
             try WrittenFile.check(absolutePath(file), beginning: RunTrace.beginning)
         }
@@ -81,6 +83,7 @@ struct EngineProcess {
         self.handover = handover
         let commands = request.resources.attachments.hooks
         let hooks = commands.isEmpty ? nil : try HookRunner(commands, request.output, note: Terminal.printMessage)
+        // The process that waits for a detached run is released by the first event.
         let begin = Once { Detachment.reportBeginning(handover) }
         let progress = ProgressReporter(
             path: request.output.events,
@@ -108,6 +111,7 @@ struct EngineProcess {
     }
 
     private func run() async throws {
+        // Without a supervisor there is no name of a run, and requests do not reach it.
         let requests = ControlRequestListener(request.output, run: handover?.run ?? "") { [signals] in
             signals.perform($0)
         }

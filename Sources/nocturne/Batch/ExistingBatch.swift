@@ -48,6 +48,7 @@ enum ExistingBatch {
         guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
         else { return nil }
         return try await output.reading { journal in
+            // The name of the run shows that the description is of this run, not of an earlier one.
             try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
         }
     }
@@ -56,6 +57,7 @@ enum ExistingBatch {
     static func inputs(of output: OutputFolder, marked verdict: ReviewVerdict) async throws -> [String] {
         try await output.reading { journal in
             var seen: Set<String> = []
+            // Several items may be of one input; the list names it once.
             return try await ReviewedItems(in: output, marked: verdict).items(journal).map(\.path)
                 .filter { seen.insert($0).inserted }.map(InputList.line)
         }
@@ -104,6 +106,7 @@ enum ExistingBatch {
             guard !isActive, let description = try await journal.value(of: .batchDescription) else {
                 return ReviewState(marks: marks, unusual: [])
             }
+            // An item may have several unusual values, which are sorted by how unusual they are.
             var seen: Set<Int> = []
             let unusual = try await journal.report(description).unusual.values
             return ReviewState(

@@ -17,10 +17,12 @@ enum FollowedRun {
             )
         }
         guard !BatchLock.state(of: folder).isFree else { return try await end(folder, message: "No run is active.") }
+        // The last events of about a screen, then what follows.
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
         while true {
             // A file system that fails for a while does not end a run.
+            // Read before the events: what is written after the last look would otherwise be lost.
             let isActive = !BatchLock.state(of: folder).isFree
             rest += try read(folder.events, from: &offset)
             while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -35,6 +37,7 @@ enum FollowedRun {
         }
     }
 
+    /// What was added to the file since the last call.
     private static func read(_ path: String, from offset: inout UInt64) throws -> Data {
         // A run that has just started has not written any events.
         guard FileSystem.kind(path) == .file else { return Data() }
@@ -51,6 +54,7 @@ enum FollowedRun {
         if let message { Terminal.printMessage(message) }
         let counts = try await ExistingBatch.contents(of: folder).counts
         Terminal.printMessage(SummaryText.summary(counts, output: folder, seconds: nil))
+        // What the run was asked for is not known here; with `draining`, items that wait mean 75.
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }
     }

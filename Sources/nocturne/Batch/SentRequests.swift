@@ -23,6 +23,7 @@ struct SentRequests {
             throw BatchError(.notABatch, path: folder.path, detail: detail)
         }
         // A shard ignores items that it does not have.
+        // Sent to all of them, since a request may concern items of any shard.
         return try running.map { (try send(to: folder.shard($0.plan.number)), $0.plan.number) }
     }
 
@@ -37,6 +38,7 @@ struct SentRequests {
     private func send(to folder: OutputFolder) throws -> String {
         let holder = BatchLock.state(of: folder).holder
         let process = holder.map { "Process \($0.process.process)" } ?? "The run"
+        // Two ways: a signal to a process of this machine, else the file alone, which the run looks for.
         switch try ControlRequest.send(action, to: folder) {
         case .signalled: return "\(process) was asked to \(what)."
         case .left:

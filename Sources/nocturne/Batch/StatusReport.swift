@@ -10,6 +10,7 @@ import NocturneSystem
 struct StatusReport: Encodable {
     let disclaimer = Disclaimer.text
     let output: String
+    /// The process that has locked the batch, by its number on its machine; null without one.
     @Nullable var runningProcess: Int?
     /// What the run as a whole waits for, such as free disk space; null when it does not wait.
     @Nullable var waitingFor: String?
@@ -20,7 +21,9 @@ struct StatusReport: Encodable {
     let counts: BatchCounts
     /// How many results were taken from other batches.
     let reused: Int
+    /// The names of items that are being processed, also on shards.
     let inFlight: [String]
+    /// Items that failed, were cancelled or quarantined, in order of discovery.
     let failures: [ItemOutcome]
     /// How many results reviewers have marked so, as a whole.
     let verdicts: [String: Int]
@@ -69,6 +72,7 @@ struct StatusReport: Encodable {
             number = shard.plan.number
             state = shard.state
             host = shard.host
+            // All items of the shard; those that have ended are the ones that were reached.
             items = shard.counts.inputs
             ended = shard.counts.inputs - shard.counts.notReached
             failed = shard.counts.failed + shard.counts.quarantined
@@ -93,6 +97,7 @@ struct StatusReport: Encodable {
 
         init(model: String, _ marks: [ReviewMark]) {
             func count(_ marks: [ReviewMark]) -> (all: Int, passed: Int) {
+                // Several people may mark the same result or object.
                 let marked = Dictionary(grouping: marks) { [$0.item, $0.object ?? ""] }
                 return (marked.count, marked.values.count { $0.allSatisfy { $0.verdict == .pass } })
             }
@@ -147,6 +152,9 @@ struct StatusReport: Encodable {
         @Nullable var changed: String?
     }
 
+    /// - Parameters:
+    ///   - newestFirst: the order of ``parts``.
+    ///   - isActive: whether a run is active, on any shard.
     init(
         _ folder: OutputFolder,
         _ state: BatchLock.State,
@@ -253,6 +261,7 @@ struct BatchState {
 
     /// - Throws: `BatchError` for a folder without a batch; `JournalError`.
     static func read(_ folder: OutputFolder, newestFirst: Bool = false) async throws -> BatchState {
+        // Before the journal: a run that ends in between then counts as active, and its items as they are at its end.
         let lock = BatchLock.state(of: folder)
         let divided = try await DividedBatch.read(folder)
         let contents = try await ExistingBatch.contents(of: folder, divided)

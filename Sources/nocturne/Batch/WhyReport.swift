@@ -69,6 +69,7 @@ struct WhyReport: Encodable {
         let all = try await ExistingBatch.contents(of: folder, divided).items
         let path = absolutePath(text)
         // A file of a series: the item has the path of the folder.
+        // Candidates only: whether the file belongs to the item is known from its sources.
         let candidates = all.filter { $0.name == text || $0.path == path || path.hasPrefix($0.path + "/") }
         let (sources, pause) = try await folder.reading {
             (try await $0.discovered(candidates.map(\.id)), try await $0.value(of: .pause))
@@ -102,10 +103,12 @@ struct WhyReport: Encodable {
     private static func events(in folder: OutputFolder, of names: Set<String>) throws -> [String: [Event]] {
         guard var lines = try? LineReader(folder.events) else { return [:] }
         var events: [String: [Event]] = [:]
+        // One pass over the events, which may have millions of lines; memory for the events of the items that were found.
         while let line = try lines.next() {
             guard let event = try? JSONDecoder().decode(BatchEvent.self, from: Data(line)), let item = event.item,
                 names.contains(item)
             else { continue }
+            // The latest ones are kept.
             var own = events[item, default: []].suffix(mostEvents - 1)
             own.append(Event(time: event.time, event: event.event, reason: event.reason))
             events[item] = Array(own)
@@ -221,6 +224,7 @@ extension WhyReport.Item {
         }
         if let result = explanation.result {
             let order = ["load", "prepare", "infer", "finish", "render", "write"]
+            // In the order of processing; unknown stages last.
             let stages = result.seconds.sorted { order.firstIndex(of: $0.key) ?? 9 < order.firstIndex(of: $1.key) ?? 9 }
                 .map { "\($0.key) \($0.value)" }
             add(

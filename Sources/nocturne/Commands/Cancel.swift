@@ -19,6 +19,7 @@ struct Cancel: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
+        // A request for an item that has ended would have no effect.
         try await SentRequests.check(areOpen: items, of: folder)
         let request = SentRequests(
             folder: folder,

@@ -43,6 +43,7 @@ struct Compare: AsyncParsableCommand {
             try ComparisonReport(contents.0, contents.1, scope: scope)
         }
         if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
+        // After the table, so that a table that cannot be written is an error without a report.
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         if report.items == 0 { throw NocturneExit.nothingMatched }
     }

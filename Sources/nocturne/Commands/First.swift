@@ -34,6 +34,7 @@ struct First: AsyncParsableCommand {
         let folder = OutputFolder(absolutePath(output))
         try await SentRequests.check(areOpen: items, of: folder)
         let list = items.joined(separator: ", ")
+        // Without a run the order is written to the journal; the lock keeps a run from beginning meanwhile.
         if try await DividedBatch.read(folder) == nil, BatchLock.state(of: folder).isFree {
             let lock = try BatchLock(folder)
             defer { withExtendedLifetime(lock) {} }

@@ -40,6 +40,7 @@ struct Merge: AsyncParsableCommand {
             }
         }
         Terminal.printResult(lines.joined(separator: "\n"))
+        // Items that wait are not a failure, whatever happened to the others.
         let isOpen = !outcome.open.isEmpty || counts.notReached > 0
         let code =
             isOpen

@@ -67,6 +67,7 @@ extension Models {
             if dryRun { arguments.append("--dry-run") }
             if replace { arguments.append("--replace") }
             // The exporter takes the place of this process: the terminal's signals and the exit code are its.
+            // `execvp` searches the PATH and returns only on an error.
             let code = Command.withCStrings(arguments + (options.isEmpty ? [] : ["--"] + options), [:]) {
                 arguments,
                 _ in
@@ -100,10 +101,12 @@ extension Models {
 
         /// What a file is that is certainly not a model; nil for all others.
         private var otherKind: String? {
+            // 512 bytes are enough for the signatures of all formats.
             guard let head = try? FileDescriptor(reading: source).read(count: 512, at: 0) else { return nil }
             if head.isEmpty { return "an empty file" }
             let hasVolumeName = VolumeFileFormat(ofName: source) != nil || source.lowercased().hasSuffix(".dcm")
             if hasVolumeName || DICOMScanner.looksLikeDICOM(source) { return "a volume" }
+            // Text has no zero bytes. A prefix that ends within a character does not count as text.
             if !head.contains(0), String(validating: head, as: UTF8.self) != nil { return "a text file" }
             return OtherFormat(ofFileAt: source)?.isPicture == true ? "a picture" : nil
         }

@@ -49,6 +49,7 @@ struct Pause: AsyncParsableCommand {
             let detail = "nothing is started before the pilot is approved: nocturne approve"
             throw BatchError(.notABatch, path: folder.path, detail: detail)
         }
+        // Times as seconds since 1970, since the pause may outlast the run and the machine's uptime.
         let now = Program.time.wallClock.seconds
         let end = duration?.seconds.map { now + $0 } ?? WorkingHours(finishBy: until).deadline(after: now)
         let pause = RunPause(since: now, until: end, releasesMemory: releaseMemory)
@@ -101,8 +102,10 @@ private struct PauseEnd {
         let shards = try await folder.shardPlan()?.shards
         let places = shards?.map { folder.shard($0.number) }.filter(\.holdsBatch) ?? [folder]
         var (isActive, isForgotten, hasOther) = (false, false, false)
+        // Shards have their own journals and runs.
         for place in places {
             let pause = try await place.reading { try await $0.value(of: .pause) }
+            // Without a recorded pause only the end of a user's pause makes sense.
             let isOther = pause.map { $0.awaitsApproval != approves } ?? approves
             hasOther = hasOther || isOther && pause != nil
             if BatchLock.state(of: place).isHeld {
@@ -123,6 +126,7 @@ private struct PauseEnd {
     }
 
     private func forgetPause(of place: OutputFolder) async throws {
+        // No run may begin while its pause is removed.
         let lock = try BatchLock(place)
         defer { withExtendedLifetime(lock) {} }
         try await Journal.with(path: place.journal) { journal in

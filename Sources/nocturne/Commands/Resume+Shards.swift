@@ -9,6 +9,7 @@ import NocturneSystem
 extension Resume {
     /// Divides what is to be processed into new shards: items that wait, and those that are tried again.
     func divide() async throws {
+        // A batch that is divided is merged first.
         try await folder.checkIsWhole()
         let items = try await divisibleItems()
         let description = try await unchangedDescription()
@@ -18,6 +19,7 @@ extension Resume {
             resources.machine.limits,
             dividesCores: resources.machine.threads == nil
         ) { [folder] recipes, found in
+            // The items are those of the journal; the inputs are not searched again.
             try await folder.reading { journal in
                 try await found.fill(recipes: recipes.count, flag: CancellationFlag()) { last in
                     var portion = try await journal.entries(after: last, limit: FoundTable.itemsAtOnce)
@@ -43,6 +45,7 @@ extension Resume {
         let items = try await folder.reading { [retries] journal in
             var items: [JournalItem] = []
             try await journal.forEachItem { item in
+                // Completed and skipped items stay in the journal of the batch.
                 switch item.state {
                 case .failed, .cancelled, .quarantined: if retries.contains(item) { items.append(item) }
                 case .pending, .started: items.append(item)

@@ -50,6 +50,7 @@ struct Resume: EngineCommand {
 
     var retries: RetrySelection { ended.code.isEmpty ? attempts.retries : .codes(Set(ended.code)) }
     var consent: ChangeConsent? {
+        // To name options is to confirm them; only results that take long are asked about.
         changes.areGiven ? ChangeConsent(isGiven: true, mayAsk: !answer.yes) : nil
     }
 
@@ -85,6 +86,7 @@ struct Resume: EngineCommand {
                 )
             }
         }
+        // The options on the command line of `resume` are the confirmation.
         try await processBatch { $0.isChangeConfirmed = true }
     }
 

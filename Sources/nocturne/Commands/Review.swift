@@ -62,6 +62,7 @@ struct Review: ParsableCommand {
             }
             let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
             let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
+            // The report is written by one process at a time, and the run writes it anyway.
             if BatchLock.state(of: folder).isHeld {
                 // A run changes no marks and ranges, and SQLite lets one process write after the other.
                 if !files.isEmpty || ranges != nil {
@@ -78,6 +79,7 @@ struct Review: ParsableCommand {
         private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }
+            // Compared with the present results, so that stale marks can be counted.
             let taken = ReviewFile.Import(files, items: try await journal.items())
             try await journal.keep(taken.marks)
             Terminal.printResult(taken.summary)

@@ -88,6 +88,7 @@ struct Run: EngineCommand {
         guard output == nil, batch.inputs.count == 1, !attempts.dryRun, !answer.yes else {
             throw ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
         }
+        // The plan has fixed inputs, models and options; a task gives only what changes no result.
         guard batch.given.isEmpty else {
             throw ValidationError(
                 "\(batch.given.joined(separator: ", ")): the plan of the batch has fixed this for all shards; leave it out"
@@ -118,8 +119,10 @@ struct Run: EngineCommand {
     }
 
     func engineEnded(with code: NocturneExit) {
+        // Read once, so that all decisions are about the same moment.
         let (now, isElsewhere) = (Program.time.wallClock.seconds, code == .unsuitableMachine)
         guard cluster.requeue, let task = Self.slurm.task,
+            // A person is to look at the batch first.
             code != .tripped,
             task.requeues(
                 after: exitCode(after: code).rawValue,
@@ -159,6 +162,7 @@ struct Run: EngineCommand {
 
     private func runShard() async throws {
         let environment = ProcessInfo.processInfo.environment
+        // Of the whole batch, from the folder above the shard.
         guard let plan = try await folder.whole.shardPlan() else { throw BatchError.notDivided(folder.whole) }
         if let task = shard?.task {
             try task.check(plan, folder.whole)
@@ -169,6 +173,7 @@ struct Run: EngineCommand {
         if let slurmTask, ProcessHandover.toEngine?.previousEnd == nil {
             Slurm.TaskStarts.record(for: folder) { $0.begin(slurmTask) }
         }
+        // Before any item: results of one batch are to be bit-identical whichever machine made them.
         try plan.checkArithmetic(
             version: Program.version,
             isAvailable: { InstructionSets.isAvailable($0, environment: environment) },

@@ -53,7 +53,9 @@ struct Status: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         if follow { return try await FollowedRun.follow(folder) }
+        // Fails for a folder without a batch before anything is printed.
         _ = try await ExistingBatch.description(of: folder)
+        // The trace is made of the events alone.
         if shown == .trace { return try printTrace(of: folder) }
         while true {
             let state = try await BatchState.read(folder, newestFirst: newestFirst)

@@ -58,6 +58,7 @@ struct Submit: AsyncParsableCommand {
             program: program ?? Program.path,
             output: folder,
             plan: batch.plan,
+            // Running shards have a task already; lost ones have no journal.
             shards: batch.shards.filter { $0.state == .waiting || $0.state == .stopped }.map(\.plan.number),
             threads: threads?.count ?? batch.plan.threads
         )
@@ -77,6 +78,7 @@ struct Submit: AsyncParsableCommand {
             Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
         }
         do {
+            // `sbatch --test-only`, with the user's options.
             Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))
         } catch let error as BatchError {
             Terminal.printMessage("\(error)")

@@ -70,6 +70,7 @@ struct Watch: EngineCommand {
         if drop != nil, keep == nil {
             throw ValidationError("--drop needs --keep: how many of the newest results stay whole.")
         }
+        // 0 takes files at once.
         guard settle.seconds ?? 0 <= 86_400 else { throw ValidationError("--settle takes at most a day.") }
     }
 
@@ -96,6 +97,7 @@ struct Watch: EngineCommand {
             request.isChangeConfirmed = answer.yes
             request.watch = FolderWatcher(
                 quietSeconds: settle.seconds ?? 0,
+                // Only the default file is removed by the watch: one that the user names is the user's.
                 stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
                 takesStopFile: stopFile == nil
             )

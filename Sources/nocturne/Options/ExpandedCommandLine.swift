@@ -25,11 +25,13 @@ struct ExpandedCommandLine {
 
     /// - Throws: `ValidationError` for a profile that cannot be read.
     init(_ arguments: [String] = CommandLine.arguments) throws {
+        // Without the program and the command.
         var rest = Array(arguments.dropFirst(2))
         let isHelp = arguments.dropFirst().first == "help" || arguments.contains { ["-h", "--help"].contains($0) }
         let command = arguments.dropFirst().first { $0 != "help" } ?? ""
         let hasProcessArguments = Self.commands.contains(command)
         asksForShortHelp = isHelp && hasProcessArguments && !arguments.contains(Self.fullHelp)
+        // Processes of a run get the expanded command line.
         guard ProcessHandover.received == nil, hasProcessArguments, !isHelp,
             let file = Profile.take(from: &rest)
         else {
@@ -37,7 +39,9 @@ struct ExpandedCommandLine {
             return
         }
         let profile = try Profile(path: absolutePath(file), name: file)
+        // A batch that is continued has its options: only those that change no result are taken.
         let continuesBatch = command == "resume" || rest.contains { $0.hasPrefix("--shard") }
+        // The profile first: of two values the later one counts.
         self.arguments = Array(arguments.prefix(2)) + profile.arguments(continuesBatch: continuesBatch) + rest
         self.profile = profile
     }

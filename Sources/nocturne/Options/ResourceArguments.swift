@@ -126,6 +126,7 @@ struct ScheduleArguments: ParsableArguments {
         }
     }
 
+    /// When items may be started.
     var hours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 
     /// - Parameter action: ends the process.
@@ -203,6 +204,7 @@ struct AttachmentArguments: ParsableArguments {
     /// The folders of `--reuse`.
     var reusedBatches: [String] { reuse.map { absolutePath($0) } }
 
+    /// The user's commands; none by default.
     var hooks: Hooks { Hooks(onItem: onItem, onEnd: onEnd) }
 }
 

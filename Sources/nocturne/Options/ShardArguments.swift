@@ -50,10 +50,12 @@ struct ShardArguments: ParsableArguments {
     /// The number of shards for items that take so long.
     func count(for seconds: [Double]) -> Int {
         switch shards {
+        // A shard has at least one item.
         case .number(let number): return min(number, max(seconds.count, 1))
         case .auto, nil:
             var rules = Division.Packing.Rules()
             rules.nodes = nodes
+            // What the cluster accepts in one array; nil without Slurm here.
             if let most = Slurm.mostTasks() { rules.mostShards = most }
             return Division.Packing.count(for: seconds, rules)
         }
@@ -94,6 +96,7 @@ extension PlanReport {
         var divisible: [Division.Item] = []
         try items.forEach { item in
             guard item.state.isWork else { return }
+            // Every task has an engine with models.
             let bytes = engineBytes + (item.peakBytes ?? 0)
             divisible.append(
                 Division.Item(

@@ -59,6 +59,7 @@ struct HealthReport: Encodable {
         return findings
     }
 
+    /// The versions of the libraries that read formats, and of SQLite.
     private func libraries() -> [HealthFinding] {
         var versions = FormatLibraries.versions
         var findings: [HealthFinding] = []
@@ -78,6 +79,7 @@ struct HealthReport: Encodable {
                 let engine = try kind.make(ProcessInfo.processInfo.environment)
                 return HealthFinding(kind.title, engine.facts)
             } catch let error as EngineError where error.code == .notFound {
+                // An engine that nobody has installed is not a fault.
                 return HealthFinding(
                     kind.title,
                     "not installed; networks that the builtin engine runs do not need it"
@@ -96,7 +98,7 @@ struct HealthReport: Encodable {
         return HealthFinding("viewer", fact)
     }
 
-    /// Verifies the packages on the search path.
+    /// The packages on the search path, whose descriptions and sizes are checked; digests are not verified.
     private func packages() -> [HealthFinding] {
         LoadedModels.catalog().entries().map { entry in
             switch entry.package {
