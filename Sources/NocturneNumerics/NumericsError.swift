@@ -12,6 +12,7 @@ public enum NumericsError: CodedError, Hashable, Sendable, CustomStringConvertib
     /// The volume cannot be brought to the voxel spacing of the network.
     public var faultCode: FaultCode { FaultCode("volume", "notResampled") }
 
+    /// The fact, without advice.
     public var description: String {
         switch self {
         case .shape(let fact): fact

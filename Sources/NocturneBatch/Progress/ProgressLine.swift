@@ -82,7 +82,8 @@ package enum ProgressLine {
     }
 }
 
-/// The lines that show the items at work one by one, each with its stage and the time that it has spent in it, for a terminal of a given size: a pure function.
+/// The lines that show the items at work one by one, each with its stage and the time that it has spent in it, for a
+/// terminal of a given size: a pure function.
 package enum ItemLines {
     private static let most = 4
     private static let leastColumns = 60

@@ -14,8 +14,9 @@ package import NocturneJournal
 ///   since holding them back would not help it.
 ///
 /// Invariants, checked by the tests in every state: an item is waiting, active or settled, and only one of these; the
-/// leases fit into the budget; nothing is started while a suspect, an urgent item or a lean plan is active; a failed item is retried at most as
-/// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
+/// leases fit into the budget; nothing is started while a suspect, an urgent item or a lean plan is active; a failed
+/// item is retried at most as often as there are retry delays; every batch comes to an end once the disk and the
+/// memory allow it.
 package struct AdmissionStateMachine: Sendable {
     /// What holds for the whole run.
     package let settings: Settings

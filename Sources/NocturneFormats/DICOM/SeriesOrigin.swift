@@ -3,9 +3,9 @@ import NocturneSystem
 /// Divides the objects of one SeriesInstanceUID (or of one folder, where they have none) by what all objects of a series have in
 /// common: patient, study, modality, frame of reference and number.
 ///
-/// Tools that remove identities make UIDs equal or take them away, and copies of several studies meet in one folder. Positions cannot separate
-/// such objects: the slices of two patients interleave, or follow each other. The division therefore comes before all
-/// criteria of geometry, and parts are never put together again.
+/// Tools that remove identities make UIDs equal or take them away, and copies of several studies meet in one folder.
+/// Positions cannot separate such objects: the slices of two patients interleave, or follow each other. The division
+/// therefore comes before all criteria of geometry, and parts are never put together again.
 ///
 /// Objects that do not state an element are put to those that state it, if these agree, with a note. A study, frame of reference or
 /// number that every object has for itself means nothing, and is not used; that has a note too. So has SeriesDate, which divides

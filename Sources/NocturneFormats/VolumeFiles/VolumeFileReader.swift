@@ -8,10 +8,11 @@ public import NocturneSystem
 /// MetaImage (`.mha`, `.mhd`) are read with three axes and one value for each voxel, raw or compressed with gzip or zlib; the voxels
 /// may be in one other file in the same folder. All integer and float types up to 64 bits, both byte orders.
 ///
-/// A file is refused with ``VolumeFileError`` when it is not a scalar volume (2-D, RGB, complex, vectors, more than four axes), when it holds
-/// several volumes where one is expected, when its spacing or affine is unusable, when it states no orientation (unless that is to be
-/// assumed), and when it is shorter than its header states; nothing is allocated before that is known. Bytes after the voxels are
-/// ignored. For the choice of the geometry see ``VolumeFileHeader``.
+/// A file is refused with ``VolumeFileError`` when it is not a scalar volume (2-D, RGB, complex, vectors, more than
+/// four axes), when it holds several volumes where one is expected, when its spacing or affine is unusable, when it
+/// states no orientation (unless that is to be assumed), and when it is shorter than its header states; nothing is
+/// allocated before that is known. Bytes after the voxels are ignored. For the choice of the geometry see
+/// ``VolumeFileHeader``.
 public enum VolumeFileReader {
     /// Reads the header and its extensions, and checks that the file is long enough to hold the voxels: exactly for an
     /// uncompressed file, and by deflate's largest ratio for a compressed one.
@@ -99,8 +100,8 @@ public enum VolumeFileReader {
     /// Reads a label map without holding it in memory: `body` is called with runs of labels in the order of the file,
     /// each with the index of its first voxel.
     ///
-    /// - Throws: ``VolumeFileError`` and `CancelledError`, as ``readLabels(at:assumesOrientation:scope:note:)`` does; the content of a gzip file is
-    ///   compared with its checksum.
+    /// - Throws: ``VolumeFileError`` and `CancelledError`, as ``readLabels(at:assumesOrientation:scope:note:)`` does;
+    ///   the content of a gzip file is compared with its checksum.
     /// - Complexity: one pass on the calling thread; less than 1 MiB.
     public static func scanLabels(
         at path: String,

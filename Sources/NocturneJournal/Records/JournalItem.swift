@@ -16,7 +16,8 @@ public enum ItemState: String, Sendable, Codable, CaseIterable {
     case quarantined
 }
 
-/// Why an item was not completed, or from where its result was taken: a sentence for people, and a code for programs. What is decided by a reason is decided by its code.
+/// Why an item was not completed, or from where its result was taken: a sentence for people, and a code for programs.
+/// What is decided by a reason is decided by its code.
 public struct ItemReason: Sendable, Hashable, CustomStringConvertible {
     /// What is given as the stage of items that never reached the first one.
     public static let discovery = "discover"

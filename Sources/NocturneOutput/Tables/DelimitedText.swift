@@ -26,7 +26,8 @@ package struct DelimitedText: Sendable {
     /// In the order of the text, with the first row, which may be a header.
     package private(set) var rows: [Row] = []
 
-    /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, too many rows or fields, or a field that is too long.
+    /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, too many rows or fields, or
+    ///   a field that is too long.
     package init(_ bytes: [UInt8], separator: UInt8 = UInt8(ascii: ",")) throws(Fault) {
         var rows: [Row] = []
         try DelimitedText.read(bytes, separator: separator) {

@@ -98,6 +98,7 @@ extension FaultPoint {
             self.code = code
         }
 
+        /// Shows that a test made the call fail, not the system.
         public var description: String { "made to fail at \(point.rawValue) with code \(code)" }
     }
 }
