@@ -63,6 +63,7 @@ extension DICOMObject {
             frameGroups: frames
         )
         readTexts(header)
+        // One bit for each element that is stated, since every number can be a value.
         let numbers = StatedNumbers(present: header.plane.present)
         readPixels(header, numbers)
         readGeometry(header, numbers)

@@ -64,6 +64,7 @@ extension DICOMPlane {
     /// Of the header of an object; or of the functional groups of one frame, whose own values take precedence over those shared
     /// by all frames.
     init(_ plane: cdicom_plane) {
+        // One bit for each element that is stated, since every number can be a value.
         let numbers = DICOMObject.StatedNumbers(present: plane.present)
         rows = numbers.integer(plane.rows, CDICOM_HAS_ROWS)
         columns = numbers.integer(plane.columns, CDICOM_HAS_COLUMNS)
@@ -72,9 +73,11 @@ extension DICOMPlane {
         }
         if numbers.has(CDICOM_HAS_ORIENTATION) {
             let cosines = plane.orientation
+            // Of ImageOrientationPatient: first the direction along a row, then that along a column (PS3.3 C.7.6.2.1.1).
             rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
             columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
         }
+        // PixelSpacing: first the distance of rows, then that of columns (PS3.3 10.7.1.3).
         rowSpacing = numbers.real(plane.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
         columnSpacing = numbers.real(plane.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
         sliceThickness = numbers.real(plane.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
@@ -95,6 +98,7 @@ extension DICOMPlane {
         let stack = text(plane.stack_id)
         stackID = stack.isEmpty ? nil : stack
         let type = text(plane.image_type)
+        // A backslash separates values (PS3.5 6.4).
         imageType = type.isEmpty ? [] : type.split(separator: "\\", omittingEmptySubsequences: false).map(trimmed)
         dimensionIndex = withUnsafeBytes(of: plane.dimensions) { bytes in
             bytes.bindMemory(to: UInt32.self).prefix(Int(plane.dimension_count)).map { Int($0) }

@@ -64,6 +64,7 @@ enum ObjectCheck {
     private static func checkFrames(_ slice: DICOMSlice) throws(DICOMReadError) {
         let object = slice.object
         let frames = object.numberOfFrames ?? 1
+        // An object with several frames has an item of functional groups for each of them.
         guard frames >= 1, frames == 1 || frames == object.frameGroupCount else {
             let found = object.frameGroupCount == 0 ? "is missing" : "has \(object.frameGroupCount) items"
             throw object.error(
@@ -91,6 +92,7 @@ enum ObjectCheck {
         try require(object.plane.rows, "Rows (0028,0010)", object)
         try require(object.plane.columns, "Columns (0028,0011)", object)
         let isReal = object.pixelKind == .float || object.pixelKind == .double
+        // Floating-point pixels have neither stored bits nor a sign (PS3.3 C.7.6.24 and C.7.6.25).
         if isReal { return try checkSize(object, cell: object.pixelKind == .float ? 4 : 8) }
         try require(object.bitsAllocated, "BitsAllocated (0028,0100)", object)
         try require(object.bitsStored, "BitsStored (0028,0101)", object)

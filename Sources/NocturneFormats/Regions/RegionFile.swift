@@ -81,6 +81,7 @@ public struct RegionFile: Hashable, Sendable {
         var (depth, deepest) = (0, 0)
         var (isText, isEscaped) = (false, false)
         for byte in bytes {
+            // Brackets within strings do not count.
             if isText {
                 if isEscaped {
                     isEscaped = false

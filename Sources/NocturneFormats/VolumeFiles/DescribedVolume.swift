@@ -82,12 +82,14 @@ struct DescribedVolume {
             time: nil,
             pixelSpacing: placement.spacing,
             displayRange: nil,
+            // 1 is NIFTI_XFORM_SCANNER_ANAT, 0 means that there is no form.
             qformCode: placement.isStated ? 1 : 0,
             sformCode: placement.isStated ? 1 : 0,
             qform: nil,
             sform: placement.isStated ? placement.affine : nil,
             unusableForm: nil,
             intentCode: 0,
+            // NIFTI_UNITS_MM.
             unitsCode: 2,
             extensions: [],
             labelNames: labelNames,
