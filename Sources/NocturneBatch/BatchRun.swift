@@ -133,6 +133,7 @@ actor BatchRun {
     private func round() async throws {
         let count = try await findWork()
         readsOneByOne = false
+        // What the search has used goes back to the system before items are measured.
         cposix_trim_heap()
         if count > 0, mayProcess() {
             try await report.writeFirst()

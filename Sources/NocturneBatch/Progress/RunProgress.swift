@@ -78,6 +78,7 @@ public struct RunProgress: Codable, Sendable {
     public let queued: Int
     /// Items that are worked on, the oldest first.
     public let items: [Item]
+    /// Of the engine's process, as measured last.
     public let memory: Memory
 }
 

@@ -208,6 +208,7 @@ extension AdmissionStateMachine {
 
     private mutating func memoryVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict {
         let bytes = needs.memoryBytes
+        // A measurement is not worth its time for small items, unless memory is short.
         guard bytes >= settings.leastMeasuredBytes || conditions.isUnderPressure else { return .starts(nil) }
         guard let reading = measurement?.memory else {
             return .act(.measure(diskBytes: nil, attempt: false, memory: true))
@@ -224,6 +225,7 @@ extension AdmissionStateMachine {
         case .heldByActiveItems: return .waits(.activeItems)
         case .heldByOthers(let available):
             let shortage = WaitReason.memory(MemoryShortage(name: item.name, bytes: bytes, availableBytes: available))
+            // Active items free memory when they end; the patience is for waiting without any.
             guard active.isEmpty else { return .waits(.outside(shortage)) }
             let since = memoryWaits[item.id] ?? conditions.now
             memoryWaits[item.id] = since

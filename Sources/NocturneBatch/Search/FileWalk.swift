@@ -37,6 +37,7 @@ struct FileWalk {
 
     private mutating func walk(_ input: String) throws {
         let root = (input as NSString).lastPathComponent
+        // A path of a server that does not respond would block `stat`.
         guard try responds(input, .status) else { return }
         var status = stat()
         guard stat(input, &status) == 0 else {
@@ -138,6 +139,7 @@ struct FileWalk {
             var inner = stat()
             guard stat(path, &inner) == 0 else {
                 let code = errno
+                // `stat` follows links: one without a target is listed, and a file that has vanished since is not.
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
                     let reason: Sentence = code == ENOENT ? "a dangling link" : "a cyclic link"
                     unusable.append(UnusablePath(path: path, code: .notAFile, reason: reason))

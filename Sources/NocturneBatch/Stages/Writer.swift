@@ -26,6 +26,7 @@ actor Writer<Rendered: Sendable>: StageActor {
         return try await link.environment.blocking.run { [write, facts] in
             let item = message.item
             try FaultPoint.stage.pass(of: item.item.name)
+            // A source that changed while it was processed has no valid result.
             try item.checkInputs()
             let folder = item.stagedResult
             try FileSystem.makeFolder(item.context.staging)
