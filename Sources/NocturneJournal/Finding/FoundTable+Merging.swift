@@ -87,6 +87,7 @@ extension FoundTable {
             for (place, model) in models.enumerated() {
                 try db.execute(sql: "INSERT OR IGNORE INTO modelOrder VALUES (?, ?)", arguments: [model, place])
             }
+            // `IS NULL` is 0 for what is there, so that the journal's item comes first, then models in the given order.
             try db.execute(
                 sql: """
                     UPDATE found SET key = key || '|' || model, name = name || '@' || model,

@@ -100,6 +100,7 @@ extension FoundTable {
             while let own = try folders.next() {
                 guard let text = text(own) else { return false }
                 try insert.execute(arguments: [JournalSchema.fold(text)])
+                // A text that is there already is not inserted: two folders would have the same.
                 if db.changesCount == 0 { return false }
             }
             return true
@@ -109,6 +110,7 @@ extension FoundTable {
     /// In how many different folders the chosen items are, and the most folders of one.
     package func depth() throws(JournalError) -> (count: Int, most: Int) {
         try use { db in
+            // There is one folder more than there are slashes.
             let sql = """
                 SELECT COUNT(DISTINCT folders), MAX(CASE folders WHEN '' THEN 0
                     ELSE 1 + LENGTH(folders) - LENGTH(REPLACE(folders, '/', '')) END) FROM member
@@ -124,6 +126,7 @@ extension FoundTable {
         try change { db in
             let sql = "SELECT m.place, m.folders, n.name FROM member m JOIN naming n ON n.place = m.place"
             let statement = try db.cachedStatement(sql: sql)
+            // All names are made first: those of one stem get folders together or not at all.
             let check = try Row.fetchCursor(statement)
             while let row = try check.next() {
                 guard name(row[1], row[2]) != nil else { return }
@@ -133,6 +136,7 @@ extension FoundTable {
             )
             var last: Int64 = 0
             while true {
+                // Portions are fetched completely before their rows are changed.
                 let portion = sql + " WHERE m.place > ? ORDER BY m.place LIMIT ?"
                 let rows = try Row.fetchAll(db.cachedStatement(sql: portion), arguments: [last, Self.itemsAtOnce])
                 for row in rows {
