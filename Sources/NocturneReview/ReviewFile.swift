@@ -41,6 +41,8 @@ package struct ReviewFile: Sendable, Codable {
                 "its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1. Save it again from the review page"
             )
         }
+        // Texts are shown on the page and kept in the journal, so their lengths are limited; a zero byte would end a text of
+        // SQLite.
         for mark in file.marks {
             let texts = [mark.item, mark.rater, mark.comment, mark.fingerprint, mark.time, mark.object ?? ""]
             guard !mark.rater.isEmpty, texts.allSatisfy({ $0.utf8.count <= longestText && !$0.utf8.contains(0) }) else {

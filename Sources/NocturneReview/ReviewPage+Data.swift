@@ -101,6 +101,7 @@ extension ReviewPage {
                 "\(item.place)", item.item.fingerprint, item.model, entry.item, entry.source, entry.state,
                 entry.reason ?? "", entry.code ?? "",
             ]
+            // Sorted, since a dictionary has another order in each run.
             let given = item.texts.sorted { $0.key < $1.key }
                 .map { "\($0.key) " + $0.value.fields.map { "\($0.name) \($0.value)" }.joined(separator: " / ") }
             digester.update(Array((texts + entry.notes + given).joined(separator: "\n").utf8))
@@ -125,6 +126,7 @@ extension ReviewPage.Summary {
             models: head.models.map { Model(id: $0.id, name: $0.name, version: $0.version) },
             options: head.options,
             counts: head.counts,
+            // The page finds the file with an item by its index and this number.
             pageSize: BatchReport.itemsPerPart,
             pages: pages,
             review: head.options["review"] ?? "pictures",
@@ -183,7 +185,9 @@ extension ReviewPage.Entry {
         let entry = item.entry
         let isCompleted = item.item.state == .completed
         let folder = output.item(item.item.name)
+        // Only a completed item has a result; files of an earlier one may still be there.
         var parts = isCompleted ? try Self.result(in: folder).flatMap(reader) : nil
+        // Older results of a watch have lost files that their result still names.
         if item.item.reason?.code == .thinned {
             parts?.removeFiles { FileSystem.kind(folder + "/" + $0) != .file }
         }
@@ -207,6 +211,7 @@ extension ReviewPage.Entry {
             facts: parts?.facts,
             risk: parts?.risk,
             documents: parts?.documents ?? [],
+            // Nil where the page has the same one already.
             disclaimer: parts?.disclaimer == disclaimer ? nil : parts?.disclaimer,
             volume: parts?.volume,
             size: parts?.size

@@ -3,8 +3,9 @@ import NocturneOutput
 import NocturneReport
 import NocturneSystem
 
-/// How long items took and when they got their state, for the page. Times differ between runs, while the page's files are the same for every run, so
-/// times are in the hidden folder, and the page shows none where the results were copied without it.
+/// How long items took and when they got their state, for the page. Times differ between runs, while the page's files
+/// are the same for every run, so times are in the hidden folder, and the page shows none where the results were
+/// copied without it.
 extension ReviewPage.Parts {
     /// Writes the times of the items of the data file with that number, unless they exist. Errors are ignored: the page then
     /// has no times.
