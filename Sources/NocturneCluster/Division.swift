@@ -83,9 +83,11 @@ public struct Division: Sendable {
         in planned: Journal,
         count: Int
     ) async throws -> ShardPlan {
+        // No run may begin while the batch is divided.
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
         let plan = try await writeShards(items, in: planned, count: count)
+        // Only the events from before the first division are kept.
         if FileSystem.exists(output.events), !FileSystem.exists(output.earlierEvents) {
             try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
             try FileSystem.copy(output.events, to: output.earlierEvents)
@@ -109,6 +111,7 @@ public struct Division: Sendable {
         in planned: Journal,
         count: Int
     ) async throws -> ShardPlan {
+        // Made under another name and moved at the end: shards are there completely or not at all.
         let part = output.shards + ".part"
         if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }
         try FileSystem.makeEmptyFolder(part, mode: 0o700)
@@ -116,6 +119,7 @@ public struct Division: Sendable {
         var shards: [ShardPlan.Shard] = []
         for (place, members) in packed.enumerated() {
             let number = place + 1
+            // Shards are numbered from 1, as tasks of an array usually are.
             let own = members.map { items[$0] }
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
@@ -128,11 +132,13 @@ public struct Division: Sendable {
                     number: number,
                     items: own.count,
                     seconds: own.reduce(0) { $0 + $1.seconds },
+                    // A task has to have the memory for its largest item.
                     bytes: own.map(\.bytes).max() ?? 0
                 )
             )
         }
         try FileSystem.move(part, to: output.shards)
+        // Before the plan is recorded, which refers to the shards.
         try FileSystem.flush(output.shards)
         return ShardPlan(
             shards: shards,

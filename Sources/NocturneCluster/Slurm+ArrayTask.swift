@@ -40,6 +40,7 @@ extension Slurm {
             } else if let index = number("PBS_ARRAY_INDEX") ?? number("PBS_ARRAYID") {
                 self.init(shard: index, count: nil)
             } else if let index = number("JOB_COMPLETION_INDEX") {
+                // Kubernetes counts from 0.
                 self.init(shard: index + 1, count: nil)
             } else {
                 return nil
@@ -71,6 +72,7 @@ extension ShardPlan {
         isAvailable: (_ instructionSet: String) -> Bool,
         _ output: OutputFolder
     ) throws(BatchError) {
+        // Another version may compute other values.
         guard version == self.version else {
             throw BatchError(
                 .otherArithmetic,
