@@ -1,10 +1,24 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturneSystem
+package import NocturneSystem
 
 /// Segmentations and structure sets in the output of `nocturne inspect`.
 extension InputInspection {
+    /// A segment or region.
+    package struct Label: Codable, Sendable {
+        /// Of the segment or region in its object.
+        package let number: Int
+        /// As the object states it.
+        package let name: String
+        /// `#rrggbb`; nil where the object states none.
+        @Nullable package var color: String?
+        /// Scheme, value and meaning.
+        @Nullable package var code: String?
+        /// For regions only.
+        @Nullable package var contours: Int?
+    }
+
     /// - Throws: `CancelledError`.
     func entry(_ object: LabelObject, of series: DICOMSeries, among all: [DICOMSeries]) throws -> Entry {
         do {

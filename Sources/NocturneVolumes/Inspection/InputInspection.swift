@@ -48,20 +48,6 @@ package struct InputInspection: Sendable {
         @Nullable package var problem: String?
     }
 
-    /// A segment or region.
-    package struct Label: Codable, Sendable {
-        /// Of the segment or region in its object.
-        package let number: Int
-        /// As the object states it.
-        package let name: String
-        /// `#rrggbb`; nil where the object states none.
-        @Nullable package var color: String?
-        /// Scheme, value and meaning.
-        @Nullable package var code: String?
-        /// For regions only.
-        @Nullable package var contours: Int?
-    }
-
     /// How a tilted or unevenly spaced series is resampled onto an upright, even grid.
     package struct Correction: Codable, Sendable {
         /// Whether resampling was requested; otherwise the series is refused.
