@@ -22,11 +22,7 @@ extension ConstantEvaluator {
             let rest = x.remainderReportingOverflow(dividingBy: y).partialValue
             // ONNX: with fmod = 0 the result has the sign of the divisor, with fmod = 1 that of the dividend.
             return node.integer("fmod", 0) == 0 && rest != 0 && (rest < 0) != (y < 0) ? rest &+ y : rest
-        case "Pow":
-            var result: Int64 = 1
-            // 64 steps at most, because the exponent comes from the file.
-            for _ in 0..<min(max(y, 0), 64) { result = result &* x }
-            return result
+        case "Pow": return power(x, y)
         case "Min": return min(x, y)
         case "Max": return max(x, y)
         case "And": return x != 0 && y != 0 ? 1 : 0
@@ -34,6 +30,18 @@ extension ConstantEvaluator {
         case "Xor": return (x != 0) != (y != 0) ? 1 : 0
         default: return compare(x, y) ? 1 : 0
         }
+    }
+
+    /// Wraps around as multiplication does; of a negative exponent the fraction is cut off.
+    private func power(_ x: Int64, _ y: Int64) -> Int64 {
+        guard y >= 0 else { return x == 1 || x == -1 && y % 2 == 0 ? 1 : x == -1 ? -1 : 0 }
+        var (result, square, rest): (Int64, Int64, Int64) = (1, x, y)
+        while rest > 0 {
+            if rest & 1 == 1 { result &*= square }
+            square &*= square
+            rest >>= 1
+        }
+        return result
     }
 
     func float(_ x: Float, _ y: Float) -> Float {

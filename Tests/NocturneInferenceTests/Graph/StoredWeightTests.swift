@@ -33,3 +33,39 @@ struct StoredWeightTests {
         #expect(found == form.values)
     }
 }
+
+@Suite("Whole numbers of a graph")
+struct WholeNumberTests {
+    typealias B = ONNXBytes
+
+    @Test("are raised to any power: large ones wrap around, and of negative ones the fraction is cut off")
+    func powers() throws {
+        let (bases, powers): ([Int64], [Int64]) = ([2, -1, -1, 3, 3, 1, 2, 0], [10, 65, -3, 41, 0, -7, -1, 5])
+        func raw(_ values: [Int64]) -> [UInt8] {
+            values.flatMap { value in withUnsafeBytes(of: value.littleEndian, Array.init) }
+        }
+        let shape: [Int64] = [1, 1, 1, 8]
+        let data = B.model(
+            nodes: [
+                B.node("Pow", ["a", "b"], ["p"]), B.node("Cast", ["p"], ["f"]), B.node("Add", ["x", "f"], ["y"]),
+            ],
+            tensors: [
+                B.tensor("a", dims: shape, type: 7, raw: raw(bases)),
+                B.tensor("b", dims: shape, type: 7, raw: raw(powers)),
+            ],
+            inputs: [B.value("x", dims: shape)],
+            outputs: [B.value("y", dims: shape)]
+        )
+        let found = try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](data), to: "powers.onnx")
+            let session = try BuiltinEngine().load(onnx: file.path, precision: .float32)
+                .makeSession(inputShapes: [:], width: 1)
+            let zeros = Tensor(shape: shape.map(Int.init), values: [Float](repeating: 0, count: 8))
+            return try session.run(["x": zeros], scope: .serial())["y"]?.values
+        }
+        // 3 to the power of 41 modulo two to the power of 64.
+        var wrapped: Int64 = 1
+        for _ in 0..<41 { wrapped &*= 3 }
+        #expect(found == [1024, -1, -1, Float(wrapped), 1, 1, 0, 0])
+    }
+}
