@@ -69,7 +69,8 @@ struct PhotoCommandTests {
         for name in ["lesions/one.png", "shelves/two.png", "others/three.png"] { try picture(folder, "in/" + name) }
         let output = folder("out").path
         let command = [
-            "run", folder("in").path, "--model", skin, "--model", books, "--output", output,
+            // A model that is named twice is one.
+            "run", folder("in").path, "--model", skin, "--model", skin + "/", "--model", books, "--output", output,
             "--only", "skin-lesions-demo=lesions/*", "--only", "\(books)=shelves/*",
         ]
         let run = try Tool(command)

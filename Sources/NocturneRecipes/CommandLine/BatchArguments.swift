@@ -188,8 +188,8 @@ extension BatchArguments {
         let ids = packages.map(\.id) + withoutModel
         for route in selection.only {
             // The id, or the name given to --model.
-            let package = zip(models.model, packages).first { $0 == route.model || $1.id == route.model }?.1
-            guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
+            let given = models.model.contains(route.model) ? try LoadedModels.package(route.model).id : route.model
+            guard let id = ids.first(where: { $0 == given }) else {
                 let meant = Spelling.nearest(to: route.model, among: ids).map { " Did you mean \($0)?" } ?? ""
                 throw ValidationError(
                     "--only names the model \(route.model), which is not in this batch.\(meant) Models: "
