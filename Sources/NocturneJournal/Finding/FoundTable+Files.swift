@@ -163,7 +163,8 @@ extension FoundTable {
     }
 
     /// Whole families of a recipe after one, each sorted by path.
-    /// - Returns: about 1,000 files, or one family of more; none when there are no more. The last one's name.
+    /// - Returns: about 1,000 files, of fewer than eight families about 4,000, or one family of more; none when there are no more. The
+    ///   last one's name.
     package func families(
         of recipe: Int,
         after last: String?
@@ -187,7 +188,8 @@ extension FoundTable {
                 if family == last {
                     families[families.count - 1].append(file)
                 } else {
-                    if count >= Self.itemsAtOnce { break }
+                    // Families are worked on in parallel: those of hundreds of files should be several.
+                    if count >= (families.count < 8 ? 4 : 1) * Self.itemsAtOnce { break }
                     families.append([file])
                     last = family
                 }
