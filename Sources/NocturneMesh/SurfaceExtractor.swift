@@ -134,8 +134,8 @@ public struct SurfaceOptions: Hashable, Sendable, Codable {
     public var mu: Double
     /// Whether every closed shell is corrected to exactly the volume of its voxels.
     public var restoresVolume: Bool
-    /// How far the surface may deviate where it is reduced to fewer triangles, in mm; single places deviate by more. 0 keeps all
-    /// triangles.
+    /// How far vertices of the full surface may be from the one that is reduced to fewer triangles, in mm; 0 keeps all triangles.
+    /// The volume is restored afterwards, which moves vertices by some hundredths of a voxel.
     public var tolerance: Double
 
     /// By default 20 rounds, after which every shell has the volume of its voxels.

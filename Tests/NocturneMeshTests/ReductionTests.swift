@@ -48,6 +48,29 @@ struct ReductionTests {
         }
     }
 
+    @Test("no vertex of rough surfaces is further from the reduced ones than the limit", arguments: [0.2, 0.5, 1])
+    func bound(tolerance: Double) throws {
+        for seed in UInt64(0)..<2 {
+            var dice = SplitMix64(seed: seed)
+            let labels = try MeshPhantom.voxels(8) { _, _, _ in dice.unit() < 0.6 }
+            // Restoring the volume moves all vertices afterwards.
+            func surface(_ tolerance: Double) throws -> SurfaceMesh {
+                try labels.surface(SurfaceOptions(restoresVolume: false, tolerance: tolerance))
+            }
+            let (whole, reduced) = (try surface(0), try surface(tolerance))
+            #expect(reduced.triangles.count < whole.triangles.count)
+            let triangles = reduced.triangles.map { triangle in
+                (0..<3).map { SIMD3<Double>(reduced.vertices[Int(triangle[$0])]) }
+            }
+            let distances = whole.vertices.map { vertex in
+                let point = SIMD3<Double>(vertex)
+                return triangles.lazy.filter { corners in corners.contains { length($0 - point) < 4 } }
+                    .map { distance(point, $0) }.min() ?? .infinity
+            }
+            #expect(distances.max() ?? 0 <= tolerance + 1e-4)
+        }
+    }
+
     @Test(
         "every shell of random voxels stays closed, with its holes and handles and its volume",
         arguments: [0.3, 0.5, 0.7]

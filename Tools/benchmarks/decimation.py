@@ -170,7 +170,7 @@ def compare(nocturne: str, labels: Path, work: Path, bounds: list[str | None]) -
     rows = [figures.row(f"{name}, {len(full)} labels, all triangles")]
     finest = min(nibabel.load(labels).header.get_zooms()[:3])
     for bound in bounds:
-        limit = finest / 4 if bound is None else float(bound)
+        limit = finest / 3 if bound is None else float(bound)
         out = work / f"reduced-{bound}"
         mine = Figures(surfaces(nocturne, given, out, bound) - seconds)
         theirs = {"vtkQuadricDecimation": Figures(), "vtkDecimatePro": Figures()}

@@ -12,8 +12,8 @@ package struct SurfaceOptions: OptionSection {
     package var meshes = MeshSelection.stl
     /// The frame of mesh coordinates.
     package var frame = PatientFrame.lps
-    /// How far the surfaces of labels may deviate where they are reduced to fewer triangles, in mm; single places deviate by
-    /// more. 0 keeps all triangles, nil is a quarter of the smallest distance between voxels.
+    /// How far the surfaces of labels may deviate where they are reduced to fewer triangles, in mm; 0 keeps all triangles, nil is
+    /// a third of the smallest distance between voxels.
     package var meshDetail: Double?
     /// Of the labels' areas in slices, from 0 to 1; outlines are opaque.
     package var labelOpacity = 0.2
@@ -26,9 +26,8 @@ package struct SurfaceOptions: OptionSection {
             "mesh-detail",
             \.meshDetail,
             ArgumentHelp(
-                "Reduce the surfaces of labels to fewer triangles where they deviate by at most this distance in mm, at single "
-                    + "places by more; 0 keeps all triangles. Default: a quarter of the smallest distance between voxels. "
-                    + "Isosurfaces are not reduced.",
+                "Reduce the surfaces of labels to fewer triangles where they deviate by at most this distance in mm; 0 keeps "
+                    + "all triangles. Default: a third of the smallest distance between voxels. Isosurfaces are not reduced.",
                 valueName: "mm"
             )
         ),
@@ -42,11 +41,11 @@ package struct SurfaceOptions: OptionSection {
         ),
     ]
 
-    /// STL in LPS, simplified within a quarter of the smallest distance between voxels.
+    /// STL in LPS, simplified within a third of the smallest distance between voxels.
     package init() {}
 
     /// How far the surfaces of labels on a grid may deviate, in mm.
-    func meshTolerance(on geometry: VolumeGeometry) -> Double { meshDetail ?? geometry.spacing.min() / 4 }
+    func meshTolerance(on geometry: VolumeGeometry) -> Double { meshDetail ?? geometry.spacing.min() / 3 }
 
     /// The ranges of `--mesh-detail` and `--label-opacity`.
     package func check() throws {
