@@ -86,11 +86,13 @@ struct Nocturne: AsyncParsableCommand {
 
     /// Without a command.
     func run() throws {
+        // Only what can be used here: a broken package would be a step that ends with an error.
         let models = LoadedModels.usablePackages.map(\.id)
         let batches = CompletionKind.batchFolders("")
         Terminal.printResult(FirstSteps(version: Program.version, models: models, batches: batches).text)
     }
 
+    /// What the words of the command line may have been meant as.
     private static var suggestion: Suggestion {
         // Commands state their names, since the name of each type takes 0.3 ms of every start.
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
@@ -104,6 +106,7 @@ struct Nocturne: AsyncParsableCommand {
 
     /// What is printed about an error in the command line.
     private static func described(_ error: any Error) -> String {
+        // Nil where the command line itself is at fault, such as a profile that cannot be read.
         let line = try? Program.commandLine.get()
         let message = ShortHelp.$isShown.withValue(line?.asksForShortHelp == true) { fullMessage(for: error) }
         let origins = line?.origins(in: message) ?? []
@@ -112,6 +115,7 @@ struct Nocturne: AsyncParsableCommand {
 
     private static func run(_ command: sending any ParsableCommand) async throws {
         var command = command
+        // First: an asynchronous command also has the synchronous `run`, which only prints its help.
         if var command = command as? any AsyncParsableCommand {
             try await command.run()
         } else {
@@ -141,7 +145,9 @@ struct FirstSteps {
         return ["", "Models: \(listed(models, most: 6))", ""]
     }
 
+    /// Commands that work as they are printed, but for the words in capitals.
     private var steps: [(String, String)] {
+        // With one model on the search path, --model can be left out.
         let model = models.count == 1 ? "" : " --model \(models.first ?? "FOLDER")"
         return [
             ("nocturne doctor", "check this machine"),

@@ -44,6 +44,7 @@ struct BatchMetrics {
                 ("not_reached", counts.notReached),
             ].map { ($0.0, Double($0.1)) }
         )
+        // By code, and not by text: texts name items, and every new value of a label is a further series.
         let codes = Dictionary(grouping: report.failures) { $0.code ?? "unknown" }.mapValues(\.count)
         text.add(
             "nocturne_items_not_completed",
@@ -97,6 +98,7 @@ struct BatchMetrics {
     private func throughput(_ progress: RunProgress) -> Double? {
         guard progress.elapsedSeconds > 0, let now = Self.seconds(progress.time) else { return nil }
         let start = now - progress.elapsedSeconds
+        // Results of earlier runs are left out: they were not made in these seconds.
         let completed = items.count {
             $0.state == .completed && ($0.changed.flatMap(Self.seconds).map { $0 >= start } ?? false)
         }
@@ -145,7 +147,9 @@ extension BatchMetrics {
             add(name, help, values.map { Sample(labels: [(label, $0.0)], value: $0.1) })
         }
 
+        /// As the text format requires: backslash and line feed everywhere, quotation marks in values of labels only.
         private static func escaped(_ text: String, quotes: Bool) -> String {
+            // Backslashes first, or those of the other replacements would be replaced again.
             var result = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
             if quotes { result = result.replacing("\"", with: "\\\"") }
             return result

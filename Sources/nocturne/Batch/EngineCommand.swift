@@ -32,6 +32,7 @@ protocol EngineCommand: AsyncParsableCommand {
 }
 
 extension EngineCommand {
+    // What most commands have; the others declare their member.
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
     var consent: ChangeConsent? { nil }

@@ -124,6 +124,7 @@ struct EngineProcess {
             control: control,
             progress: progress
         )
+        // Monotonic: a correction of the clock does not change the duration that is printed.
         let start = time.monotonic
         signals.batchBegins()
         let outcome: BatchOutcome
@@ -240,6 +241,7 @@ struct EngineProcess {
                 Terminal.printMessage("Continue with: nocturne resume \(request.output.argument)")
             }
         }
+        // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }
     }
 }

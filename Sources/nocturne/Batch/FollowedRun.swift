@@ -9,6 +9,7 @@ enum FollowedRun {
     /// Prints events until the run ends.
     /// - Throws: ``NocturneExit`` unless all items completed; `BatchError` for a folder without a batch, or with a divided one.
     static func follow(_ folder: OutputFolder) async throws {
+        // The events of a divided batch are in the folders of its shards until they are merged.
         guard try await DividedBatch.read(folder) == nil else {
             throw BatchError(
                 .divided,

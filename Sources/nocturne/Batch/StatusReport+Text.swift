@@ -31,6 +31,7 @@ extension StatusReport {
             lines.append("Marked by reviewers: \(text)")
         }
         lines += reviewed.map { "  " + $0.text }
+        // Objects that wait for a text are not waiting items: the run is done with them, and a person goes on.
         let waiting = parts.count { $0.state == ItemPart.State.enriching.rawValue }
         if waiting > 0 {
             let texts = RecipeRegistry.all.objectTexts.joined(separator: " and ")
@@ -44,6 +45,7 @@ extension StatusReport {
 
     /// One line with the number of shards in each state, and one for each shard that someone may want to look at.
     private func shardLines(_ shards: [Shard], _ folder: OutputFolder) -> [String] {
+        // Fixed, so that the line has the same order each time it is printed.
         let states: [(DividedBatch.Shard.State, String)] = [
             (.finished, "finished"), (.running, "running"), (.stopped, "stopped before the end"),
             (.waiting, "not begun"), (.lost, "lost"),
@@ -54,6 +56,7 @@ extension StatusReport {
         }
         var lines = ["Divided into \(counted(shards.count, "shard")): \(counts.joined(separator: ", "))."]
         let shown = shards.filter { [.running, .stopped, .lost].contains($0.state) }
+        // Divisions have up to thousands of shards: --json has all of them.
         lines += shown.prefix(20).map { shard in
             let place = shard.host.map { " on \($0)" } ?? ""
             let failures = shard.failed == 0 ? "" : ", \(shard.failed) failed"
@@ -84,6 +87,7 @@ extension StatusReport {
     /// A line for each item, and for each kind of reason a line on what can be done; the most frequent kind first.
     private var failureLines: [String] {
         let groups = Dictionary(grouping: failures) { $0.code ?? "" }
+        // The most frequent reason first, then by code: a dictionary has another order in every process.
         return groups.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.flatMap { code, items in
             let head = "\(code) (\(counted(items.count, "item"))): \(items[0].remedy ?? "")"
             let shown = items.prefix(Self.mostListed).map { "  \($0.state.rawValue) \($0.item): \($0.reason ?? "")" }
@@ -111,6 +115,7 @@ extension StatusReport {
 
     private static func text(of parts: [Part]) -> String {
         // Why one has failed is listed with the failures.
+        // A photo without objects, or whose objects are not known yet, is a single row without an id.
         guard parts[0].id != nil else { return parts[0].state }
         let objects = counted(parts.count, "object")
         let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
@@ -184,6 +189,7 @@ extension RunProgress {
         return (active.isEmpty ? "" : ", at work on " + active.joined(separator: ", ")) + left
     }
 
+    /// Rounded down, so that 100 % means that nothing is left.
     private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded(.down))) %" }
 
     private static func time(_ elapsed: Double, _ left: Double?) -> String {

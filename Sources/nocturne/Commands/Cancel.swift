@@ -26,8 +26,10 @@ struct Cancel: AsyncParsableCommand {
             action: items.isEmpty ? .stop : .cancelItems(items),
             what: items.isEmpty ? "stop" : "stop " + items.joined(separator: ", ")
         )
+        // The run continues with its other items, so there is no advice on how to continue.
         guard items.isEmpty else { return try await request.sendAndPrint() }
         try await request.sendAndPrint(advice: "Continue later with: nocturne resume \(folder.argument)")
+        // Only running shards get the request. Tasks in the queue have no run yet that could receive it.
         if try await DividedBatch.read(folder) != nil {
             Terminal.printResult(
                 "Tasks that wait in the queue of a cluster are cancelled there, for instance with scancel."

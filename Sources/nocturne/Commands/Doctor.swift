@@ -29,6 +29,7 @@ struct Doctor: AsyncParsableCommand {
             model: model,
             time: Program.time
         )
+        // Printed with a fault too: the exit code does not show which finding it is.
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         if report.hasFault { throw NocturneExit.internalError }
     }

@@ -32,6 +32,7 @@ struct First: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
+        // Checked before anything is sent, so that one mistyped name changes nothing of the order.
         try await SentRequests.check(areOpen: items, of: folder)
         let list = items.joined(separator: ", ")
         // Without a run the order is written to the journal; the lock keeps a run from beginning meanwhile.
@@ -41,6 +42,7 @@ struct First: AsyncParsableCommand {
             try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
             return Terminal.printResult("The next run begins with \(list): nocturne resume \(folder.argument)")
         }
+        // Also for a divided batch: every shard has a run and a journal, and takes its items of the list.
         let action = ControlRequest.Action.putFirst(FirstRequest(items, now: now))
         try await SentRequests(folder: folder, action: action, what: "process \(list) \(now ? "now" : "next")")
             .sendAndPrint()

@@ -68,6 +68,7 @@ struct Forget: AsyncParsableCommand {
         for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
             throw BatchError(noItem: item, in: folder.path, among: known.map(\.name))
         }
+        // Read again for every removal: the batch does not keep the table.
         let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         for subject in subject
         where !known.contains(where: { table?.entry(item: $0.name, path: $0.path)?.subject == subject }) {
@@ -83,6 +84,7 @@ struct Forget: AsyncParsableCommand {
             names.contains(item.name) || sources.contains { FileSystem.isWithin(item.path, $0) }
                 || table?.entry(item: item.name, path: item.path)?.subject.map(subjects.contains) ?? false
         }
+        // The same condition selects what is shown and what is removed.
         guard try confirm(await removal.extent(of: isWanted)) else { return }
         let outcome = try await removal.remove(isWanted)
         Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
@@ -99,7 +101,9 @@ struct Forget: AsyncParsableCommand {
     /// - Returns: whether to continue.
     /// - Throws: `ValidationError` where nobody can be asked.
     private func confirm(_ extent: ItemRemoval.Extent) throws -> Bool {
+        // Nothing is left but to complete a removal that was interrupted, and that was confirmed then.
         guard !extent.items.isEmpty else { return true }
+        // The number of all items is in the sentence; a list of thousands would move it off the screen.
         let shown = extent.items.prefix(Self.mostShown).joined(separator: ", ")
         let rest = extent.items.count - min(extent.items.count, Self.mostShown)
         Terminal.printMessage(
@@ -107,6 +111,7 @@ struct Forget: AsyncParsableCommand {
                 + "(\(ByteCount(extent.bytes))) of \(counted(extent.items.count, "item")): \(shown)"
                 + (rest > 0 ? " and \(rest) more" : "") + "."
         )
+        // --dry-run wins over --yes: the option that deletes nothing is the safe reading of both together.
         if dryRun || yes { return !dryRun }
         guard Terminal.canAsk else {
             throw ValidationError("Give --yes to delete these items, or --dry-run to see them.")
@@ -116,5 +121,6 @@ struct Forget: AsyncParsableCommand {
         return false
     }
 
+    /// How many items are named before they are only counted.
     private static var mostShown: Int { 20 }
 }

@@ -47,11 +47,13 @@ struct History: AsyncParsableCommand {
 
     func run() async throws {
         var batches: [BatchHistory.Batch] = []
+        // The path as the user has written it is kept: it distinguishes the batches in the table.
         for output in outputs {
             batches.append((output, try await BatchContents.read(OutputFolder(absolutePath(output)))))
         }
         let known = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         let history = BatchHistory(batches, subjects: known, only: subject)
+        // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }
         if json { try Terminal.printJSON(history) } else { Terminal.printResult(history.text) }
         if history.entries.isEmpty { throw NocturneExit.nothingMatched }
@@ -67,6 +69,7 @@ extension BatchHistory {
         let head = ["date", "subject", "batch", "item", "state", "result"]
         let rows = entries.map { entry in
             [
+                // The day, of a timestamp that begins with the date. JSON and --table have the whole text.
                 entry.date.map { String($0.prefix(10)) } ?? "-", entry.subject ?? "-", entry.batch, entry.item,
                 entry.state, entry.result,
             ]
@@ -79,6 +82,7 @@ extension BatchHistory {
                     course.subject, course.measure.label,
                     MeasureText.title(course.measure.measure, course.measure.unit),
                     course.values.map(MeasureText.number).joined(separator: " → "),
+                    // Numbers have a minus already; the plus shows that this is a difference, not a value.
                     (course.change > 0 ? "+" : "") + MeasureText.number(course.change),
                 ]
             }

@@ -25,6 +25,7 @@ struct Inspect: AsyncParsableCommand {
 
     func run() async throws {
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
+        // Reading many files takes a while. The count overwrites its line, which only a terminal shows as intended.
         let count = Terminal.isInteractive ? TerminalCounter("files", time: Program.time) : nil
         let report = try await ComputeScope.withPool(of: CoreAllowance.count()) { scope in
             try InputInspection(
@@ -33,6 +34,7 @@ struct Inspect: AsyncParsableCommand {
                 progress: { done, all in count?.show(done, of: all) }
             ).run(request)
         }
+        // Before the report, which may go to the same terminal.
         count?.clear()
         if json {
             try Terminal.printJSON(report)
@@ -44,11 +46,14 @@ struct Inspect: AsyncParsableCommand {
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
+    /// One input as lines: its path, then what is known, indented by two columns.
+    /// A part in brackets distinguishes several volumes in one file or folder.
     private func text(_ entry: InputInspection.Entry) -> String {
         var lines = [entry.path + (entry.part.map { " [\($0)]" } ?? "")]
         if let format = entry.format { lines.append("  \(format)" + (entry.modality.map { ", \($0)" } ?? "")) }
         if let shape = entry.shape, let spacing = entry.spacingMm, let orientation = entry.orientation {
             let sizes = shape.map(String.init).joined(separator: "×")
+            // Four decimal places: headers in float32 have spacings such as 0.699999988.
             let steps = spacing.map { "\(($0 * 1e4).rounded() / 1e4)" }.joined(separator: "×")
             lines.append("  \(sizes) voxels of \(steps) mm, \(orientation)")
         }

@@ -29,6 +29,7 @@ struct Merge: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         let outcome = try await Merge.merge(folder, closes: close)
+        // Of the merged report, which also counts the items of shards that have not begun.
         let (counts, remarks) = (outcome.report.counts, outcome.report.remarks)
         var lines = [SummaryText.summary(counts, output: folder, seconds: nil, remarks: remarks)]
         if let text = outcome.starts.text { lines.append("Tasks were \(text)") }
@@ -36,6 +37,7 @@ struct Merge: AsyncParsableCommand {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             lines.append("Items wait in \(counted(outcome.open.count, "shard")): \(names)")
             if outcome.open.contains(where: { $0.state == .lost }) {
+                // Nothing else ends such a division: a shard without a journal never counts as finished.
                 lines.append("The journal of a lost shard is missing or damaged: end the division with --close.")
             }
         }
@@ -49,6 +51,8 @@ struct Merge: AsyncParsableCommand {
         if code != .allCompleted { throw code }
     }
 
+    /// Merges the shards and writes the report of the whole batch.
+    /// - Parameter closes: ends the division although items wait.
     static func merge(_ folder: OutputFolder, closes: Bool = false) async throws -> DividedBatch.Merge.Outcome {
         let description = try await ExistingBatch.description(of: folder)
         return try await DividedBatch.Merge(try ExistingBatch.renewal(of: folder, description)).run(closes: closes)

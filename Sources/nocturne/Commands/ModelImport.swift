@@ -54,6 +54,7 @@ extension Models {
         var options: [String] = []
 
         func run() throws {
+            // Needed by the exporter in any case, so it is asked for before the source is examined.
             guard let folder = into.map(absolutePath) ?? LoadedModels.catalog().searchPath.first else {
                 throw ValidationError("no folder of models: name it with --into, or set NOCTURNE_MODELS")
             }
@@ -62,6 +63,7 @@ extension Models {
             for (name, value) in [
                 ("--task", task), ("--inside", inside), ("--sha256", try KnownModel.digest(of: source)),
             ] {
+                // Options without a value are left out: the exporter has the defaults.
                 if let value { arguments += [name, value] }
             }
             if dryRun { arguments.append("--dry-run") }
@@ -85,6 +87,7 @@ extension Models {
 
         /// What is certainly not a model is refused before the exporter is started, which may not be installed.
         private func check() throws {
+            // Not a path: only pip finds out whether there is such a wheel.
             guard !source.hasPrefix("pip:") else { return }
             guard FileSystem.exists(source) else {
                 throw ValidationError("there is no file or folder \(source). Check the path")
@@ -93,6 +96,7 @@ extension Models {
             if FileSystem.exists(source + "/model.json"), (try? LoadedModels.package(source)) != nil {
                 throw ValidationError("\(source) is a model package already. Use it with --model \(source)")
             }
+            // What a folder has is for the exporter to find out: formats of models are many, and only it knows them.
             guard FileSystem.kind(source) == .file, let kind = otherKind else { return }
             throw ValidationError(
                 "\(source) is \(kind), not a trained model. Give a wheel, an ONNX file, or a folder or an archive of a trained model"

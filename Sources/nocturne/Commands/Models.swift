@@ -29,11 +29,13 @@ struct Models: ParsableCommand {
         var json = false
 
         func run() throws {
+            // The known packages are part of the program, so the search path does not matter.
             guard !available else { return try KnownModel.print(json: json) }
             let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
             if json {
                 try Terminal.printJSON(ModelList(catalog, entries))
+                // An empty list is valid JSON; the exit code distinguishes it from a list with packages.
                 if entries.isEmpty { throw NocturneExit.nothingMatched }
                 return
             }
@@ -47,6 +49,7 @@ struct Models: ParsableCommand {
                 case .success(let package):
                     let size = "\(ByteCount(package.totalFileBytes))"
                     rows.append([package.id, package.version, package.name, package.task, size, entry.folder])
+                // Listed with its error, since a package that is left out would seem not to be installed.
                 case .failure(let error): rows.append([entry.folderName, "-", "-", "broken", "-", "\(error)"])
                 }
             }
@@ -74,9 +77,11 @@ struct Models: ParsableCommand {
                 )
             }
             for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
+            // What a task adds is known only to its recipe. A package of an unknown task is shown without these lines.
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
                 Terminal.printResult(line)
             }
+            // Models without a label map, such as those that classify photos, have no table.
             guard !package.labels.isEmpty else { return }
             Terminal.printResult(
                 Terminal.table(
@@ -116,9 +121,11 @@ struct Models: ParsableCommand {
             do {
                 report = try await CheckReport(package: package, threads: threads, repeats: repeats)
             } catch {
+                // Whatever fails here, the package cannot be used: exit code 2, with the folder in the message.
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
             if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+            // After the report, which has the figures that explain the fault.
             if let fault = report.fault {
                 throw BatchError(.modelUnusable, path: package.folder, detail: fault)
             }
@@ -159,6 +166,7 @@ struct Models: ParsableCommand {
 
         func run() async throws {
             guard repeats > 0 else { throw ValidationError("--repeat takes a number above 0") }
+            // --json alone would change nothing: without --profile the timings are JSON in any case.
             guard profile || !json else { throw ValidationError("--json goes with --profile; the timings are JSON") }
             var benchmark = NetworkBenchmark(
                 onnx: network,
@@ -184,6 +192,7 @@ struct PatchExtents: ExpressibleByArgument {
     let extents: [Int]
 
     init?(argument: String) {
+        // What is not a number becomes 0, which is outside the range and so refused with the rest.
         let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
         guard parts.allSatisfy({ (1...4096).contains($0) }) else { return nil }
         extents = parts

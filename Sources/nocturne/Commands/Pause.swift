@@ -44,6 +44,7 @@ struct Pause: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try folder.checkHoldsBatch()
+        // A further pause would replace the one of the pilot, and its end would start items without an approval.
         let present = try await folder.reading { try await $0.value(of: .pause) }
         if present?.awaitsApproval == true {
             let detail = "nothing is started before the pilot is approved: nocturne approve"
@@ -100,6 +101,7 @@ private struct PauseEnd {
     /// - Throws: `BatchError` where there is no such pause; `JournalError`.
     func perform() async throws {
         let shards = try await folder.shardPlan()?.shards
+        // A shard without a journal has no pause that could be read.
         let places = shards?.map { folder.shard($0.number) }.filter(\.holdsBatch) ?? [folder]
         var (isActive, isForgotten, hasOther) = (false, false, false)
         // Shards have their own journals and runs.
@@ -121,6 +123,7 @@ private struct PauseEnd {
             return try await SentRequests(folder: folder, action: action, what: "continue").sendAndPrint()
         }
         guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: hasOther)) }
+        // No run was active, so the items wait until somebody starts one.
         let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
         Terminal.printResult("\(end): nocturne resume \(folder.argument)")
     }

@@ -81,7 +81,7 @@ struct Plan: AsyncParsableCommand {
         )
     }
 
-    /// Begins a divided batch.
+    /// Begins a divided batch and writes its first report, in which all items wait.
     private func divide(_ folder: OutputFolder) async throws {
         let (plan, notes) = try await divided(folder)
         _ = try await Merge.merge(folder)
@@ -105,9 +105,11 @@ struct Plan: AsyncParsableCommand {
             dividesCores: resources.machine.threads == nil
         )
         if report.isEmpty {
+            // To standard error: standard output has the plan of a division only, which there is none of.
             try PlanText(report: report).forEachLine(Terminal.printMessage)
             throw NocturneExit.nothingMatched
         }
+        // Items that are set aside or refused are in no shard.
         let items = try report.divisible()
         // The number of shards depends on the estimated seconds of the items.
         let plan = try await Division(folder, description, threads: report.threads).begin(

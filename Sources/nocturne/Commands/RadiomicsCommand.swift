@@ -47,7 +47,9 @@ struct RadiomicsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let paths = (image: absolutePath(image), mask: absolutePath(mask))
+        // Read before the image, so that a wrong preset or file is reported at once.
         let given = try settings.map { try RadiomicsSettings(named: $0, path: absolutePath($0)) }
+        // The pair is read in the same pool that computes: there is one limit for the threads of both.
         let report = try await ComputeScope.withPool(of: compute.width) { scope in
             let pair = try RadiomicsPair(image: paths.image, labels: paths.mask, scope: scope)
             return try pair.report(given, scope: scope)
@@ -55,16 +57,22 @@ struct RadiomicsCommand: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
+            // Notes go to standard error, so that standard output has only the features.
             for note in report.notes { Terminal.printError(note) }
             for region in report.regions { Terminal.printResult(text(region)) }
         }
+        // JSON is printed before, since it also states why there is no region.
         if report.regions.isEmpty { throw NocturneExit.nothingMatched }
     }
 
+    /// One region as a head line and a table of name, code and value.
+    ///
+    /// Values are printed with all digits, as in JSON.
     private func text(_ region: RadiomicsReport.Region) -> String {
         let name = region.name.map { " (\($0))" } ?? ""
         let counts = "\(region.voxels) voxels, \(region.intensityVoxels) after re-segmentation"
         let rows = region.features.map { feature in
+            // A feature without a value stays in the table with its reason, such as a region that is too small.
             [feature.name ?? "", feature.code, feature.value.map { "\($0)" } ?? "none: \(feature.absence ?? "")"]
         }
         return "label \(region.label)\(name): \(counts)\n" + Terminal.table(rows)

@@ -32,6 +32,7 @@ extension Resume {
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
         let divisible = try report.divisible { crashed.contains($0) }
+        // Items that wait can be missing here, such as those without a recorded source.
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
         let plan = try await Division(folder, description, threads: report.threads).again(
             divisible,
@@ -41,6 +42,8 @@ extension Resume {
         Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
     }
 
+    /// The items that wait, and those that `--failed` or `--code` selects, in the order of the journal.
+    /// - Throws: `BatchError` where there is none; `JournalError`.
     private func divisibleItems() async throws -> [JournalItem] {
         let items = try await folder.reading { [retries] journal in
             var items: [JournalItem] = []
@@ -55,6 +58,7 @@ extension Resume {
             return items
         }
         guard items.isEmpty else { return items }
+        // Without --failed a batch may only have items that failed, and the user expects them to be divided.
         let advice = retries == .none ? "; --failed also divides items that failed" : ""
         throw BatchError(.notAShard, path: folder.path, detail: "no item waits, so nothing was divided\(advice)")
     }
@@ -62,6 +66,7 @@ extension Resume {
     /// The batch's description, which all shards take as it is.
     private func unchangedDescription() async throws -> BatchDescription {
         let description = try await ExistingBatch.continued(folder)
+        // Shards that have ended keep their results, which other options would have made differently.
         guard try changes.applied(to: description) == description else {
             throw ValidationError("A batch cannot be divided with changed options; leave out --shards, or the options.")
         }

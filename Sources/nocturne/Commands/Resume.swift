@@ -48,6 +48,7 @@ struct Resume: EngineCommand {
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var needsEngine: Bool { sharding.shards == nil && !attempts.dryRun }
 
+    /// `--code` alone is enough: it implies `--failed` for the items that have such a code.
     var retries: RetrySelection { ended.code.isEmpty ? attempts.retries : .codes(Set(ended.code)) }
     var consent: ChangeConsent? {
         // To name options is to confirm them; only results that take long are asked about.
@@ -67,6 +68,7 @@ struct Resume: EngineCommand {
         try changes.applied(to: try await ExistingBatch.continued(folder))
     }
 
+    /// Checked by the first process, so that a wrong folder is reported without starting an engine.
     func check() throws { try folder.checkHoldsBatch() }
 
     func run() async throws {
@@ -93,10 +95,12 @@ struct Resume: EngineCommand {
     /// A code that no item has is probably mistyped.
     private func checkCodes() async throws {
         guard !ended.code.isEmpty else { return }
+        // Only these can be tried again; a code that only completed or skipped items have would select nothing.
         let items = try await ExistingBatch.contents(of: folder).items.filter {
             [.failed, .cancelled, .quarantined].contains($0.state)
         }
         for code in ended.code where !items.contains(where: RetrySelection.codes([code]).contains) {
+            // The codes that would select something, sorted: sets have no order.
             let known = Set(items.compactMap(\.reason?.code.rawValue)).sorted()
             throw BatchError(
                 .unknownItem,

@@ -18,6 +18,7 @@ struct Review: ParsableCommand {
         defaultSubcommand: Page.self
     )
 
+    /// The default subcommand, so that `nocturne review OUT` needs no further word.
     struct Page: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "page",
@@ -55,11 +56,13 @@ struct Review: ParsableCommand {
 
         func run() async throws {
             let folder = OutputFolder(absolutePath(output))
+            // Items of a divided batch are in the journals of its shards until these are merged.
             try await folder.checkIsWhole()
             if let list {
                 for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
                 return
             }
+            // Read before anything is kept, so that a file that cannot be used leaves all marks as they were.
             let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
             let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
             // The report is written by one process at a time, and the run writes it anyway.
@@ -76,6 +79,8 @@ struct Review: ParsableCommand {
             Terminal.printResult("The page is \(folder.page).")
         }
 
+        /// Keeps marks and ranges in the journal; the caller writes the page afterwards.
+        /// - Parameter ranges: nil leaves those that the batch has.
         private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }

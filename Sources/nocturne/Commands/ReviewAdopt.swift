@@ -57,6 +57,7 @@ extension Review {
                 throw BatchError(noItem: item, in: folder.path, among: items.map(\.name))
             }
             guard let map else {
+                // Nil where no map was adopted. It is an error, since the user expects a change of the result.
                 guard let notes = try await EditedLabels.remove(of: item, in: folder) else {
                     throw BatchError(
                         .unknownItem,
@@ -67,6 +68,7 @@ extension Review {
                 if !show.quiet { for note in notes { Terminal.printMessage(note) } }
                 return
             }
+            // An item without a result has no labels whose values and grid the map could be checked against.
             guard item.state == .completed else {
                 let detail = "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
                 throw BatchError(.unknownItem, path: folder.path, detail: detail)

@@ -19,6 +19,7 @@ extension Review {
                 """
         )
 
+        /// The names of the texts that recipes ask for. Help and tables follow when a recipe is added to the registry.
         private static var texts: [String] { RecipeRegistry.all.objectTexts }
 
         @Argument(help: "The batch's output folder.", completion: .batch)
@@ -46,9 +47,11 @@ extension Review {
         func run() async throws {
             let folder = OutputFolder(absolutePath(output))
             try await folder.checkIsWhole()
+            // All files are read before the journal is opened for writing: a wrong line in one of them changes nothing.
             let titles = try catalogue.map { try KnownTitles.read(absolutePath($0), fields: Self.texts) }
             guard !imports.isEmpty || titles != nil else {
                 let contents = try await ExistingBatch.contents(of: folder)
+                // Nothing is given to be kept, so the batch is only read, also while a run is active.
                 for line in ObjectTextTable.lines(contents.items, contents.parts, fields: Self.texts) {
                     Terminal.printResult(line)
                 }
@@ -56,6 +59,7 @@ extension Review {
             }
             let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
             _ = try await ExistingBatch.renewal(of: folder).write { journal in
+                // Read within the renewal, whose lock keeps a run from changing items and parts meanwhile.
                 let items = try await journal.items()
                 let parts = try await journal.parts()
                 let matched = titles.map { [ObjectTextTable($0, items: items, parts: parts)] } ?? []

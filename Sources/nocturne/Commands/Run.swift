@@ -66,13 +66,19 @@ struct Run: EngineCommand {
 
     private var output: String? { place.output }
     private var shard: ShardChoice? { cluster.shard }
+    /// A dry run reads the batch and the inputs only, so this process does it without an engine.
     var needsEngine: Bool { !attempts.dryRun }
+    /// Whether the list comes through standard input, which is then kept in memory for an engine after a crash.
     var keepsInput: Bool { batch.selection.list == "-" }
     var retries: RetrySelection { attempts.retries }
+    /// None for a shard, since the plan has fixed everything that affects results.
     var consent: ChangeConsent? { shard == nil ? answer.consent(list: batch.selection.list) : nil }
 
+    /// Not for a shard, which continues with the description in its own folder.
     func description() async throws -> BatchDescription { try await batch.description(continuing: folder) }
 
+    /// The folder of the results; with `--shard` that of the shard, which lies in the folder of the divided batch.
+    /// The number 0 is not used: ``validate()`` refuses `auto` where the environment names no task.
     var folder: OutputFolder {
         guard shard != nil else { return OutputFolder(absolutePath(output ?? "")) }
         return OutputFolder(absolutePath(batch.inputs.first ?? "")).shard(shard?.task?.shard ?? 0)
@@ -85,6 +91,7 @@ struct Run: EngineCommand {
             if cluster.requeue { throw ValidationError("--requeue is for --shard.") }
             return
         }
+        // With --shard the folder is given as the input: it exists already, so --output would have a second meaning.
         guard output == nil, batch.inputs.count == 1, !attempts.dryRun, !answer.yes else {
             throw ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
         }
@@ -112,7 +119,9 @@ struct Run: EngineCommand {
 
     func exitCode(after code: NocturneExit) -> NocturneExit {
         switch code {
+        // A scheduler that sees 3 may repeat the task, and the same items would fail again.
         case .someFailed: cluster.failedItemsOk ? .allCompleted : code
+        // Both are only for the supervisor in this process; what is documented for users and schedulers is 75.
         case .unsuitableMachine, .tripped: .stoppedEarly
         default: code
         }
@@ -134,13 +143,17 @@ struct Run: EngineCommand {
         Terminal.printUrgently("items wait: the task is put back into the queue")
         let reason: Slurm.TaskStarts.Reason =
             isElsewhere ? .unsuitableMachine : task.isNearEnd(at: now) ? .timeLimit : .other
+        // Recorded first: Slurm ends this process once it has put the task back.
         Slurm.TaskStarts.record(for: folder) { $0.putBack(reason) }
+        // Otherwise Slurm could choose the same machine again, and the task would use up its restarts there.
         let node = isElsewhere ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
+        // Items wait all the same: the exit code stays that of the run, and a user can submit again.
         do { try task.requeue(excluding: node) } catch { Terminal.printUrgently("\(error)") }
     }
 
     func run() async throws {
         if attempts.dryRun {
+            // Read from the existing batch, so that the preview also shows what continuing it would change.
             let held = try await PlannedBatch.read(folder)
             try await Plan.show(
                 try batch.description(
@@ -165,6 +178,7 @@ struct Run: EngineCommand {
         // Of the whole batch, from the folder above the shard.
         guard let plan = try await folder.whole.shardPlan() else { throw BatchError.notDivided(folder.whole) }
         if let task = shard?.task {
+            // The script of an earlier division may give a number, or a count of shards, that this plan does not have.
             try task.check(plan, folder.whole)
             try await DividedBatch.Shard(plan.shards[task.shard - 1], of: folder.whole).checkIsThere(folder.whole)
         }

@@ -38,6 +38,7 @@ struct Status: AsyncParsableCommand {
         case text, json, prometheus, trace
     }
 
+    /// What is printed: `--json` is short for `--format json`.
     private var shown: Format { format ?? (json ? .json : .text) }
 
     func validate() throws {
@@ -61,6 +62,7 @@ struct Status: AsyncParsableCommand {
             let state = try await BatchState.read(folder, newestFirst: newestFirst)
             try show(state, folder)
             guard refresh, state.isActive else { return }
+            // As often as --help promises; each round reads the journal again.
             try await Program.time.sleep(for: .seconds(2))
         }
     }
@@ -77,6 +79,7 @@ struct Status: AsyncParsableCommand {
 
     private func printTrace(of folder: OutputFolder) throws {
         do {
+            // Written in portions as the events are read: the trace of a large batch need not fit into memory.
             try folder.writeTrace { try Terminal.printExactly($0) }
         } catch let error as FileSystemError {
             throw BatchError(

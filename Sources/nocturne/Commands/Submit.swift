@@ -69,10 +69,13 @@ struct Submit: AsyncParsableCommand {
             let text = open.isEmpty ? "All shards are finished" : "Shards that are not finished: \(open)"
             return Terminal.printResult(text + ". Nothing was submitted. Next: nocturne merge \(folder.argument)")
         }
+        // Slurm does not make the folder of its logs. Only the user may read it: logs name inputs.
         try FileSystem.makeFolder(folder.taskLogs, mode: 0o700)
         if dryRun { try show(job) } else { try await submit(job) }
     }
 
+    /// Prints both scripts with their options, then what Slurm finds wrong with the array.
+    /// - Throws: ``NocturneExit/usage`` where Slurm refuses it.
     private func show(_ job: Slurm.Job) throws {
         for (options, script) in [(job.options, job.script), (job.mergeOptions, job.mergeScript)] {
             Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
@@ -90,6 +93,7 @@ struct Submit: AsyncParsableCommand {
         let slurm = Slurm(time: Program.time)
         let array = try await slurm.submit(job.script, job.options + sbatch)
         Terminal.printResult(
+            // Printed before the second job is submitted: if that fails, the user still has the number of the first.
             "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
         )
         // Whatever becomes of the tasks: after a failure the other dependencies would never be met.

@@ -58,6 +58,7 @@ struct Verify: AsyncParsableCommand {
         }
         let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
         defer { pool.shutdown() }
+        // A program that reads the JSON needs no count.
         let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Program.time) : nil
         let verification = BatchVerification(
             folder,
@@ -80,6 +81,7 @@ struct Verify: AsyncParsableCommand {
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         // The time is recorded only for results without a fault.
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
+        // A copy has no journal in which the time could be kept.
         if !isCopy { await record(verification) }
     }
 
@@ -89,6 +91,7 @@ struct Verify: AsyncParsableCommand {
             let parts = try await verification.record(at: Program.time.wallClock.timestamp)
             if part != nil, !json { Terminal.printResult(StatusReport.Verified(parts).text) }
         } catch {
+            // Who verifies in parts relies on the recorded times. Otherwise it does not matter that they are missing.
             if part != nil { Terminal.printMessage("The time of this verification is not recorded: \(error)") }
         }
     }
@@ -98,6 +101,7 @@ struct Verify: AsyncParsableCommand {
         _ = try await ExistingBatch.description(of: folder)
         try await folder.checkIsWhole()
         let state = BatchLock.state(of: folder)
+        // A run changes results and journal one after the other: what it is about to commit would look like faults.
         guard state.isHeld else { return }
         throw BatchError(inUse: folder, by: state)
     }

@@ -78,6 +78,7 @@ struct Watch: EngineCommand {
     private func beginning(_ models: [String]) -> String {
         let inputs = batch.inputs + (batch.selection.list.map { ["the inputs of \($0)"] } ?? [])
         let names = models.isEmpty ? "" : " (\(models.joined(separator: ", ")))"
+        // Nil is the duration 0.
         let pause = EventText.duration(Double(settle.seconds ?? 0))
         return "Watching \(inputs.joined(separator: ", "))\(names); files are taken \(pause) after their last change. "
             + "Ctrl-C stops."
@@ -101,6 +102,7 @@ struct Watch: EngineCommand {
                 stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
                 takesStopFile: stopFile == nil
             )
+            // Without --keep everything stays; --drop has an effect only together with it.
             request.watch?.retention = keep?.retention
             request.watch?.drops = drop?.files ?? []
             // A restart of the engine continues the same watch.

@@ -43,6 +43,7 @@ struct AttemptArguments: ParsableArguments {
     @Flag(help: "Try failed, cancelled and quarantined items again.")
     var failed = false
 
+    /// Items that have ended without a result are left alone unless asked for: most would fail again.
     var retries: RetrySelection { failed ? .all : .none }
 }
 

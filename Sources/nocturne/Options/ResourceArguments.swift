@@ -127,10 +127,12 @@ struct ScheduleArguments: ParsableArguments {
     }
 
     /// When items may be started.
+    /// Both limits together: `--between` repeats every day, `--finish-by` is one time.
     var hours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 
     /// - Parameter action: ends the process.
     func stallPolicy(action: @escaping @Sendable (String) -> Void) -> StallPolicy? {
+        // Without either limit nothing has to be observed.
         guard stallLimit.seconds != nil || itemTimeout.seconds != nil else { return nil }
         return StallPolicy(seconds: stallLimit.seconds, itemSeconds: itemTimeout.seconds, action: action)
     }
@@ -191,6 +193,7 @@ struct AttachmentArguments: ParsableArguments {
     var norms: String?
 
     func validate() throws {
+        // An empty path would be the current folder, which is hardly ever on the local disk that is meant.
         if work?.isEmpty == true {
             throw ValidationError("--work is empty: an environment variable in it is probably not set here.")
         }

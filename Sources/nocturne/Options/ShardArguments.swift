@@ -42,6 +42,7 @@ struct ShardArguments: ParsableArguments {
                 "There is no instruction set \(isa); there are \(InstructionSets.names.joined(separator: ", "))."
             )
         }
+        // The plan's times and the number of shards depend on a measurement with this instruction set.
         if let isa, !InstructionSets.isAvailable(isa) {
             throw ValidationError("This machine, which times the network for the plan, does not have \(isa).")
         }
@@ -54,6 +55,7 @@ struct ShardArguments: ParsableArguments {
         case .number(let number): return min(number, max(seconds.count, 1))
         case .auto, nil:
             var rules = Division.Packing.Rules()
+            // Several shards for each machine: one that is faster than predicted takes the next one.
             rules.nodes = nodes
             // What the cluster accepts in one array; nil without Slurm here.
             if let most = Slurm.mostTasks() { rules.mostShards = most }
@@ -95,6 +97,7 @@ extension PlanReport {
     func divisible(needsMore: (String) -> Bool = { _ in false }) throws -> [Division.Item] {
         var divisible: [Division.Item] = []
         try items.forEach { item in
+            // Items that are set aside, refused or completed get no place in a shard.
             guard item.state.isWork else { return }
             // Every task has an engine with models.
             let bytes = engineBytes + (item.peakBytes ?? 0)

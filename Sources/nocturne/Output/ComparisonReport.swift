@@ -55,6 +55,7 @@ struct ComparisonReport: Encodable {
         }
         self.notCompared = notCompared
         var agreement = ComparisonSummary.Collector()
+        // Without the model: the two batches may have different ones, and the agreement concerns both.
         for (name, rows) in agreements { agreement.add(model: "", name: name, rows) }
         self.agreement = agreement.summaries()
         // Values of both results, item by item.
@@ -93,6 +94,7 @@ struct ComparisonReport: Encodable {
                     MeasureText.number($0.worst), $0.worst == $0.median ? "" : $0.worstItems.first ?? "",
                 ]
             }
+            // Before the measures, which differ where the maps do.
             lines += ["", "Agreement of the label maps:", Terminal.table([head] + rows)]
         }
         if items == 0 {
@@ -100,6 +102,7 @@ struct ComparisonReport: Encodable {
                 "Nothing was compared, since the batches have no input in common. Give two batches of the same inputs."
             )
         } else if changes.isEmpty {
+            // Stated, since an empty table could also mean that nothing was measured.
             lines.append("No measure differs.")
         } else {
             let head = ["label", "measure", "items", "mean", "median", "largest", "item"]

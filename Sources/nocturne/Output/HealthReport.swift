@@ -24,6 +24,7 @@ struct HealthReport: Encodable {
         let environment = Environment()
         variables = environment.variables
         let machine = MachineHealth(time: time)
+        // In the order of printing: the machine, what is installed, the environment, then the model that was named.
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
         findings += engines() + [viewer()]
         findings += packages() + environment.findings
@@ -41,6 +42,7 @@ struct HealthReport: Encodable {
         let count = CoreAllowance.count()
         let precisions = InferencePrecision.allCases.filter(BuiltinEngine.precisions.contains).map(\.rawValue)
         let instructions = InstructionSets.best(environment: ProcessInfo.processInfo.environment)
+        // Nothing depends on the name: where the file cannot be read, only the name is missing.
         let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)
         let facts = [
             text.flatMap(MachineHealth.processorName) ?? "of unknown name",
@@ -85,6 +87,7 @@ struct HealthReport: Encodable {
                     "not installed; networks that the builtin engine runs do not need it"
                 )
             } catch {
+                // A warning, since the builtin engine is there in any case.
                 return HealthFinding(kind.title, "\(error)", .warning)
             }
         }
@@ -103,15 +106,18 @@ struct HealthReport: Encodable {
         LoadedModels.catalog().entries().map { entry in
             switch entry.package {
             case .success(let package): HealthFinding("model", "\(package.id) \(package.version)")
+            // A warning: a broken package concerns only batches that use it.
             case .failure(let error): HealthFinding("model", "\(entry.folderName): \(error)", .warning)
             }
         }
     }
 
     private func patch(of model: String) async throws -> HealthFinding {
+        // A package that cannot be loaded is an error of the command line, not a finding about this machine.
         let package = try LoadedModels.package(model)
         do {
             let threads = CoreAllowance.count()
+            // One run: it is to show that the network works here, and its time is of no interest.
             let report = try await CheckReport(package: package, threads: threads, repeats: 1)
             let text = [package.id, report.text, report.fault].compactMap { $0 }.joined(separator: "\n")
             return HealthFinding("one patch", text, report.fault == nil ? .ok : .fault)

@@ -75,12 +75,14 @@ extension CheckReport {
                     String(format: "%.4f", row.secondsPerPatch), String(format: "%.2f×", row.speedRatio),
                     "\(ByteCount(row.bytes))",
                 ])
+                // Only packages of the exporters record results of the original library. Other rows end before it.
                 if let difference = row.recordedRelativeDifference {
                     rows[rows.count - 1].append(String(format: "%.1e", difference))
                 }
             }
             if let library = network.recordedLibrary { rows[0].append("diff to \(library)") }
             lines.append(Terminal.table(rows))
+            // Engines that did not run are named: a table without them could be read as if they did not exist.
             for absence in network.absent {
                 let precision = absence.precision.map { " " + $0.rawValue } ?? ""
                 lines.append("not run: \(absence.engine)\(precision): \(absence.reason)")
@@ -117,6 +119,7 @@ extension NetworkProfile {
         ].joined(separator: "\n")
     }
 
+    /// One row for each number of threads: the predicted time, and the share of it in which threads compute.
     private var scalingTable: String {
         let rows = scaling.map { row in
             [
@@ -144,6 +147,7 @@ extension NetworkProfile {
         let widths: [Int] = numbers.indices.map { column in rates.map { $0[column].count }.max() ?? 0 }
         let words: [[String]] = [headings] + rows.map(\.1)
         let lines: [[String]] = zip(rates, words).map { rates, words in
+            // Numbers to the right, so that their digits are below each other; `Terminal.table` aligns to the left.
             let aligned = zip(rates, widths).map { cell, width in
                 String(repeating: " ", count: width - cell.count) + cell
             }
@@ -153,6 +157,7 @@ extension NetworkProfile {
     }
 
     private static func cells(of figures: Figures) -> [String] {
+        // A step without arithmetic, such as a copy, has no rate. 0.0 would look like a slow one.
         func rate(_ value: Double) -> String { figures.realOperations > 0 ? String(format: "%.1f", value) : "-" }
         func share(_ value: Double?) -> String { value.map { String(format: "%.1f %%", 100 * $0) } ?? "-" }
         return [

@@ -12,11 +12,13 @@ struct PlanText {
     /// Calls `body` with each line. The items are read twice, since a million of them do not fit into memory as text.
     /// - Throws: `JournalError`; what `body` throws.
     func forEachLine(_ body: (String) throws -> Void) throws {
+        // The first reading finds the widths of the columns, the second one prints.
         var (count, widths): (Int, [Int]) = (0, [])
         try forEachRow { row in
             count += 1
             widths = Terminal.widths(of: row, atLeast: widths)
         }
+        // The head is printed with items only: without any, only notes and the summary follow.
         if count > 1 {
             try forEachRow { row in
                 let line = Terminal.line(row, widths)
@@ -49,6 +51,7 @@ struct PlanText {
     /// columns of numbers leave.
     private func names(of item: PlanReport.Item) -> [String] {
         let source = NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
+        // Memory, tiles, time and the gaps between them take 36 columns, 46 with the state.
         let space = columns.map { max(($0 - (report.batch == nil ? 36 : 46)) / 2, 12) } ?? .max
         return [item.item, source].map { ProgressLine.shortened($0, to: space) }
     }
@@ -60,6 +63,7 @@ struct PlanText {
         ]
     }
 
+    /// What is unusual about an item that can be processed; empty for all others.
     private func remark(_ item: PlanReport.Item) -> String {
         if item.state == .reuse { return "taken from another batch" }
         if !item.fits { return "does not fit into the memory budget" }
@@ -75,6 +79,7 @@ struct PlanText {
             let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
             // Results that are taken from other batches take no inference.
+            // A rate below one item in 8 hours is left out, as it would be printed as 0.
             let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
             let shift = rate >= 1 ? ", so about \(Int(rate)) such items in 8 hours" : ""
             return "\(try totals())\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."

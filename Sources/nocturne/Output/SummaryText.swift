@@ -48,6 +48,7 @@ enum SummaryText {
 
     /// The five most frequent kinds of notes, each with the first item that has it.
     private static func notes(_ notes: [String: ReportRemarks.Notes]) -> [String] {
+        // The most frequent first, then by code: a dictionary has another order in every process.
         let sorted = notes.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
         return sorted.prefix(5).map { _, kind in
             let items = kind.count == 1 ? kind.item : "\(kind.count) items, such as \(kind.item)"
@@ -59,6 +60,7 @@ enum SummaryText {
     /// something to do.
     static func advice(_ reasons: [String: Int], _ output: OutputFolder) -> [String] {
         let codes = reasons.keys.map { FaultCode(rawValue: $0) }.filter { code in
+            // Codes of the domain run concern the run as a whole, not what can be done about an item.
             code.domain != "run" && !code.remedy.hasPrefix(FaultCode.nothingToDo)
         }
         guard !codes.isEmpty else { return [] }
@@ -81,6 +83,7 @@ enum SummaryText {
         guard [.photo, .volume].contains(code) else { return remedy }
         let packages = LoadedModels.usablePackages
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
+        // Without the full stop of the remedy, which follows the parenthesis.
         return names.isEmpty
             ? remedy : "\(remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."
     }

@@ -9,6 +9,7 @@ import Synchronization
 enum Terminal {
     static func printError(_ text: String, prefix: String = "nocturne: ") { printMessage(prefix + text) }
 
+    /// Prints a message to standard error. Control sequences in names of files are replaced, as in results.
     static func printMessage(_ text: String) { write(EventText.printable(text) + "\n") }
 
     /// Prints a line of results to standard output. Names of files and items may contain terminal control sequences,
@@ -50,6 +51,7 @@ enum Terminal {
 
     static func printExactly(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
+        // `write` may take a part only, as into a pipe whose buffer is full.
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count >= 0 {
@@ -69,6 +71,7 @@ enum Terminal {
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
         if json { return JSONLinesView() }
         if quiet { return FailuresView() }
+        // A log file or a pipe gets whole lines: a bar that overwrites itself would fill it with control sequences.
         guard isInteractive else { return PlainLinesView() }
         return BarView(colour: (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
     }
@@ -97,6 +100,7 @@ enum Terminal {
                     line = String(word)
                     continue
                 }
+                // An indent alone is not ended, or a word longer than the line would leave an empty line before it.
                 if begun.count + 1 + word.count > columns, begun.contains(where: { $0 != " " }) {
                     lines.append(begun)
                     line = indent + word
@@ -112,6 +116,7 @@ enum Terminal {
     /// A row of a table with aligned columns.
     static func line(_ row: [String], _ widths: [Int]) -> String {
         row.enumerated().map { column, cell in
+            // The last cell is not padded: lines have no spaces at their end, and long remarks widen no other line.
             column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
         }.joined(separator: "  ")
     }
@@ -132,7 +137,9 @@ final class TerminalCounter: Sendable {
 
     func show(_ done: Int, of all: Int) {
         let now = time.monotonic
+        // What ends within a second needs no count, which would only flicker.
         guard now - start > .seconds(1) else { return }
+        // Five times a second at most, from whichever thread: writing to a terminal is slow.
         let isDue = shown.withLock { last in
             guard last.map({ now - $0 > .milliseconds(200) }) ?? true else { return false }
             last = now
@@ -141,6 +148,7 @@ final class TerminalCounter: Sendable {
         if isDue { Terminal.write("\r\u{1B}[K\(done) of \(all) \(what)") }
     }
 
+    /// Removes the line, so that what is printed next begins at its start.
     func clear() {
         if shown.withLock({ $0 != nil }) { Terminal.write("\r\u{1B}[K") }
     }
