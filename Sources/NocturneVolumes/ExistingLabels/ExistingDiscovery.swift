@@ -36,6 +36,7 @@ struct ExistingDiscovery: InputClaims {
 
     func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to found: FoundItems) throws {
         let all = families.flatMap(\.self).sorted()
+        // Volume files are label maps or images; all other files may be DICOM, which only their content shows.
         let named = all.filter { FoundVolume.isVolumeFile($0.fileName) }
         let scan = try dicom.series(
             of: all.filter { !FoundVolume.isVolumeFile($0.fileName) },
@@ -59,6 +60,7 @@ struct ExistingDiscovery: InputClaims {
                 request.trace.willRead([file.path])
                 let shown = (request.identifiers, patients.words(of: file.path))
                 let item = try item(object, file, images, files, shown)
+                // These files are reported as parts of the item, and not as files without labels.
                 used.formUnion(item.inputs.map(\.path))
                 try found.add(ordered(item))
             }
@@ -151,6 +153,7 @@ struct ExistingDiscovery: InputClaims {
             source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { files[$0] } ?? []
             source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
+            // They concern the image as a separate input; here only its intensities are used.
             source.image?.notes = nil
             let optionTexts = options.fingerprintTexts()
             let stamps = ([file] + slices).map(\.stamp)
@@ -170,6 +173,7 @@ struct ExistingDiscovery: InputClaims {
     private func segmentation(_ file: FoundFile, _ images: SourceImages) throws -> Found {
         let path = file.path
         let (candidates, fitting) = try images.candidates(ofSegmentation: path, flag: scope.flag)
+        // Of several images that fit, only a named one is taken: measures of the wrong one would look valid.
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
         let header = try chosen?.header ?? DICOMSegmentation.readHeader(path: path, limits: LabelObject.limits)
         let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
@@ -207,6 +211,7 @@ struct ExistingDiscovery: InputClaims {
             notes.append(candidates.note(fits: candidates.series.count))
         }
         let contours = set.regions.flatMap { $0.contours.map(\.points) }
+        // Points and open lines enclose no volume.
         guard !contours.isEmpty else {
             throw DICOMReadError(.missingElement, path: file.path, detail: "no region has a closed contour")
         }
@@ -217,6 +222,7 @@ struct ExistingDiscovery: InputClaims {
                 detail: "the contours define no grid that can be rasterized"
             )
         }
+        // For the forecast of memory: all points at once, and those of the largest region.
         let points = set.regions.map { $0.contours.reduce(0) { $0 + $1.points.count } }
         return (
             ExistingSource(

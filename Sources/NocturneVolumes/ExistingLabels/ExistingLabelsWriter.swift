@@ -15,6 +15,8 @@ struct ExistingLabelsWriter {
 
     private var maps: ExistingLabels.LabelMaps { meshed.measured.maps }
 
+    /// Writes one label map for each volume of labels, pictures and surfaces, and `result.json` last.
+    /// - Throws: `FileSystemError`, `AllocationError`, `CancelledError`; errors of the formats.
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         var written: [String] = []
         for (place, volume) in maps.volumes.enumerated() {
@@ -38,6 +40,7 @@ struct ExistingLabelsWriter {
         written += try meshed.measured.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)
         let geometry = maps.source.geometry
         let spacing = geometry.spacing
+        // An image that could not be read or does not fit is not named as the source of measures.
         let image = meshed.measured.hasIntensities ? maps.source.image : nil
         let notes = maps.source.shown(maps.notes + meshed.notes + emptyNotes)
         let result = ExistingLabelsResult(
@@ -81,6 +84,7 @@ struct ExistingLabelsWriter {
         }
     }
 
+    /// The first volume has the name that other results have, too; further ones are for labels that overlap.
     private func file(_ place: Int) -> String {
         place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz"
     }

@@ -25,6 +25,7 @@ struct LabelMapDiscovery {
         let images = try images()
         let labelled = headers.filter { (try? $0.value.get())?.holdsLabels ?? false }.map(\.key)
         let found = LabelMapPairs(files, images: images, labelled: Set(labelled))
+        // Images in the folder that the user has named are not among the inputs, and were not read yet.
         if images != nil {
             let outside = found.pairs.compactMap(\.image).filter { headers[$0.path] == nil }
             headers.merge(try self.headers(of: outside)) { $1 }
@@ -32,6 +33,8 @@ struct LabelMapDiscovery {
         return (try found.pairs.map { try item($0, headers) }, found.others)
     }
 
+    /// The headers of files, read in parallel.
+    /// A file that cannot be read becomes an item with this error and does not end the search.
     private func headers(of files: [FoundFile]) throws -> [String: Header] {
         let headers = Mutex<[String: Header]>([:])
         try scope.forEach(files.count) { index in
@@ -106,6 +109,7 @@ struct LabelMapDiscovery {
         source.identifiers = request.identifiers
         source.words = words.isEmpty ? nil : words
         let volumes = ([file] + (image == nil ? [] : [pair.image].compactMap(\.self))).flatMap(\.withVoxels)
+        // What the result depends on: a change of the image or of the names makes it again.
         let used = volumes + [labelNames].compactMap(\.self)
         let optionTexts = options.fingerprintTexts()
         let stamps = used.map(\.stamp)
@@ -151,6 +155,7 @@ struct LabelMapDiscovery {
         if let path = options.namesFile {
             return FoundFile(path: path, name: (path as NSString).lastPathComponent, root: "")
         }
+        // Names in the map itself belong to it more certainly than a file in another folder.
         guard header.labelNames.isEmpty else { return nil }
         let path = (file.folderPath as NSString).deletingLastPathComponent + "/" + LabelNameFile.name
         guard (try? LabelNameFile(path)) != nil else { return nil }

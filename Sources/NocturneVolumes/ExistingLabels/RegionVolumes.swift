@@ -12,6 +12,7 @@ struct RegionVolumes {
     private var volumes: [Box] = []
     private let scratch: Box
 
+    /// A class, since buffers cannot be copied into an array.
     private final class Box {
         var buffer: VoxelBuffer<UInt16>
         init(_ buffer: consuming VoxelBuffer<UInt16>) { self.buffer = buffer }
@@ -40,9 +41,11 @@ struct RegionVolumes {
             geometry: geometry,
             scope: scope
         )
+        // A region without voxels overlaps with none, and needs no search.
         guard summary.voxelCount > 0 else { return (0, summary) }
         let slices = slices(of: contours)
         var place = 0
+        // The first volume in which the region overlaps with nothing: most structure sets need only one.
         while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
         if place == volumes.count {
             guard place < maximum else { return nil }
@@ -71,17 +74,20 @@ struct RegionVolumes {
             lower = min(lower, height)
             upper = max(upper, height)
         }
+        // Clamped before the conversion to Int, which would trap for contours far outside.
         let last = Double(geometry.shape.z)
         let first = Int(min(max(lower.rounded(.down), 0), last))
         return first..<max(first, Int(min(max(upper.rounded(.up) + 1, 0), last)))
     }
 
+    /// Whether the region in the scratch volume has a voxel that is not free in a label volume.
     private func meets(_ box: Box, _ slices: Range<Int>) throws(CancelledError) -> Bool {
         let size = geometry.shape.sliceCount
         let found = Atomic<Bool>(false)
         try box.buffer.withParallelReader { (target) throws(CancelledError) in
             try scratch.buffer.withParallelReader { (source) throws(CancelledError) in
                 try scope.forEach(slices.count) { index in
+                    // One common voxel is enough; the other bodies end as soon as they see it.
                     guard !found.load(ordering: .relaxed) else { return }
                     let start = (slices.lowerBound + index) * size
                     for voxel in start..<start + size where source[voxel] != 0 && target[voxel] != 0 {
@@ -103,6 +109,7 @@ struct RegionVolumes {
                     let start = (slices.lowerBound + index) * size
                     for voxel in start..<start + size where source[voxel] != 0 {
                         target[voxel] = source[voxel]
+                        // Cleared here: the next region finds an empty volume without a pass over all of it.
                         source[voxel] = 0
                     }
                 }

@@ -13,6 +13,7 @@ extension FoundVolume {
     init?(_ series: DICOMSeries, files: [String: FoundFile], isAlone: (_ folder: String) -> Bool) {
         let slices = series.files.compactMap { files[$0] }
         guard let first = slices.min() else { return nil }
+        // Only where the folder has several series, as names of items are made of folders.
         let number = series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
         let suffix = (isAlone(first.folderPath) ? "" : number) + (series.part.map { "_" + $0 } ?? "")
         let part = series.part.map { ":\($0)" } ?? ""

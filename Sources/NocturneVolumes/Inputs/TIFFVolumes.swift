@@ -38,6 +38,7 @@ struct TIFFVolumes {
                 }
             )
         } catch {
+            // Faults of the file with the spacing name it, as the user has to look there and not at the TIFF.
             let place = error.path == side ? IdentifierPolicy.mark(volume.images[0].fileName) + ": " : ""
             let reason = ItemReason.discovered(FaultCode(of: error), text: place + error.detail)
             volume.volume = .failure(Refusal(problem: .refused(reason)))

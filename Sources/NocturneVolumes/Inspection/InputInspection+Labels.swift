@@ -42,6 +42,7 @@ extension InputInspection {
         do throws(DICOMReadError) {
             header = try DICOMSegmentation.readHeader(path: path, limits: LabelObject.limits)
         } catch {
+            // An object that cannot be read by itself may be readable on the grid of an image. Else the error stays.
             let fitting = try sources.candidates(ofSegmentation: path, flag: scope.flag).fitting
             guard let found = fitting.first else { throw error }
             header = found.header
@@ -63,6 +64,7 @@ extension InputInspection {
             }
         let images = sources.candidates(
             series: header.referencedSeriesUID,
+            // Its series is enough: a segmentation has a grid, so the single images need not be compared.
             images: [],
             frameOfReference: header.frameOfReferenceUID
         )
@@ -94,6 +96,7 @@ extension InputInspection {
             frameOfReference: set.frameOfReferenceUID
         )
         var notes = set.notes
+        // Only for the series that the object names: of another one in its frame of reference it lists no images.
         if let found = images.series.first, images.isNamed {
             let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
             if missing > 0 { notes.append(.imagesMissing(missing)) }
@@ -105,6 +108,7 @@ extension InputInspection {
         return entry
     }
 
+    /// One line of the details: number, name, colour, code and contours, as far as the object states them.
     private func text(_ label: Label) -> String {
         let parts = [
             label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
@@ -113,6 +117,8 @@ extension InputInspection {
         return "\(label.number): " + parts.compactMap { $0 }.joined(separator: ", ")
     }
 
+    /// To which images the object refers, and how they were found.
+    /// - Parameter uid: of the series that it names; empty for none.
     private func reference(_ uid: String, _ images: SourceImages.Candidates) -> String {
         if let found = images.series.first, let path = found.files.min() {
             return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path

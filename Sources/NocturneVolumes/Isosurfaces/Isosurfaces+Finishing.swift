@@ -20,6 +20,8 @@ extension Isosurfaces {
         let notes: [Note]
     }
 
+    /// Measures the voxels at or above each value, and draws the pictures.
+    /// - Throws: `AllocationError`, `CancelledError`; errors of drawing.
     func finish(
         _ loaded: consuming PlainVolume,
         _ item: RecipeItem,
@@ -29,11 +31,13 @@ extension Isosurfaces {
         let labels = try IsosurfaceLevel.map(of: volume, at: options.values, scope: context.scope)
         let levels = try IsosurfaceLevel.levels(of: options.values, in: labels, scope: context.scope)
         var content = PictureContent(image: (source, volume), labels: labels)
+        // 0 is the background of the map, so values count from 1.
         content.colors = Dictionary(uniqueKeysWithValues: levels.map { (UInt16($0.index + 1), $0.color) })
         content.entries = levels.filter { $0.voxelCount > 0 }.map { level in
             let unit = source.intensityUnit.map { " " + $0 } ?? ""
             return PictureLegend.Entry(text: "at least \(level.name)\(unit)", color: level.color.components)
         }
+        // Values are in ascending order: the box of the lowest one holds those of all others.
         content.labelled = levels.first?.box
         content.labelOpacity = options.surfaces.labelOpacity
         let pictures = try options.pictures.draw(content, into: context)
@@ -64,6 +68,7 @@ extension Isosurfaces {
         _ context: StageContext
     ) throws -> MeshedIntensities {
         let (source, volume, levels) = (finished.source, finished.volume, finished.levels)
+        // Nil without a format for surfaces: they are still made, since the result has their areas and volumes.
         let writer = try SurfaceWriter(options.surfaces, context)
         var surfaces: [Int: IsosurfacesResult.Measures] = [:]
         for level in levels where level.voxelCount > 0 {
@@ -96,6 +101,7 @@ extension Isosurfaces {
                 scope: scope
             )
         } catch let error as IsosurfaceExtractor.LimitError {
+            // The number is exact: triangles are counted before memory for them is allocated.
             let unit = source.intensityUnit.map { " " + $0 } ?? ""
             throw VolumeError(
                 .tooManyTriangles,

@@ -11,6 +11,8 @@ struct IsosurfacesWriter {
     let meshed: Isosurfaces.MeshedIntensities
     let item: RecipeItem
 
+    /// Moves the staged pictures and surfaces into the folder, and writes `result.json` last, which lists them.
+    /// - Throws: `FileSystemError`.
     func write(into folder: String) throws -> ItemProduct {
         var written = try meshed.pictures.move(into: folder)
         let meshes = meshed.surfaces.values.compactMap(\.mesh)
@@ -42,6 +44,7 @@ struct IsosurfacesWriter {
         return try result.write(into: folder, notes)
     }
 
+    /// Values that no voxel reaches, and surfaces that the border of the volume closes.
     private var levelNotes: [Note] {
         func names(_ isMeant: (IsosurfaceLevel) -> Bool) -> String {
             meshed.levels.filter(isMeant).map(\.name).joined(separator: ", ")
@@ -63,6 +66,7 @@ struct IsosurfacesWriter {
         return notes
     }
 
+    /// One surface in the result; areas and volumes are null for a value that no voxel reaches.
     private func entry(_ level: IsosurfaceLevel) -> IsosurfacesResult.Surface {
         func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
         func point(_ value: SIMD3<Float>) -> [Double] { (0..<3).map { rounded(Double(value[$0])) } }
@@ -77,6 +81,7 @@ struct IsosurfacesWriter {
             triangles: surface?.triangles ?? 0,
             areaMm2: surface.map { rounded($0.area) },
             volumeMm3: surface.map { rounded($0.volume) },
+            // 1 ml is 1000 mm³.
             volumeMl: surface.map { rounded($0.volume / 1000) },
             boundsRasMm: surface.map { .init(lower: point($0.lower), upper: point($0.upper)) },
             closed: surface?.isClosed,

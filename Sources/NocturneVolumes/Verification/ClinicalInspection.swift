@@ -9,6 +9,7 @@ extension ItemInspection {
         try inspect(file) { inspection, path in
             let object = try DICOMSegmentation.read(path: path, on: grid, flag: inspection.flag)
             var counts: [String: Int] = [:]
+            // By name, since result.json does not have the numbers of segments.
             for segment in object.segments { counts[segment.label, default: 0] += segment.voxelCount }
             for label in labels where label.voxelCount != counts[label.name] ?? 0 {
                 inspection.add(
@@ -17,6 +18,7 @@ extension ItemInspection {
                 )
             }
             let known = Set(labels.map(\.name))
+            // Sorted: dictionaries are unordered, and the report must be the same every time.
             for name in counts.keys.sorted() where !known.contains(name) {
                 inspection.add(file, "has a segment \(name), which result.json does not list")
             }
@@ -31,6 +33,7 @@ extension ItemInspection {
             guard let toIndex = grid.affine.inverse else { return }
             for label in labels {
                 let points = object.regions.filter { $0.name == label.name }.flatMap(\.contours).flatMap(\.points)
+                // The number of voxels cannot be compared: contours are polygons between the centres of voxels.
                 if points.isEmpty != (label.voxelCount == 0) {
                     let amount = points.isEmpty ? "no contour" : "contours"
                     inspection.add(

@@ -23,6 +23,7 @@ extension ItemInspection {
         try inspect(recorded.file) { inspection, path in
             let counts = try LabelCounts(at: path, scope: inspection.scope)
             let found = counts.header.geometry
+            // One fault for one cause: positions of another number of voxels cannot agree anyway.
             if found.shape != recorded.geometry.shape {
                 inspection.add(
                     recorded.file,
@@ -41,6 +42,7 @@ extension ItemInspection {
                             + "result.json states \(label.voxelCount)"
                     )
                 } else if let counted, let box = label.box,
+                    // Only where the number agrees: a box that differs too would be a second fault of one cause.
                     box.lower != [counted.lower.x, counted.lower.y, counted.lower.z]
                         || box.upper != [counted.upper.x, counted.upper.y, counted.upper.z]
                 {
@@ -67,6 +69,7 @@ extension ItemInspection {
             if header.geometry.shape != geometry.shape || !header.geometry.matches(geometry) {
                 inspection.add(file, "the grid of the probabilities of \(label) is not the one of result.json")
             }
+            // 1/255 is stored in single precision.
             if header.dataType != .uint8 || abs(header.scalingSlope * 255 - 1) > 1e-6 {
                 inspection.add(file, "the probabilities of \(label) are not stored as uint8 with a slope of 1/255")
             }
@@ -92,6 +95,7 @@ struct LabelCounts {
             let shape = header.shape
             var index = 0
             while index < labels.count {
+                // By runs of equal voxels: one access to the dictionary for each run instead of for each voxel.
                 let value = labels[index]
                 let i = (place + index) % shape.x
                 // To the end of the row, or as far as the label extends.
@@ -111,6 +115,7 @@ struct LabelCounts {
 }
 
 extension LabelCounts.Entry {
+    /// Adds a run of voxels along x.
     fileprivate mutating func add(_ first: SIMD3<Int>, length: Int) {
         count += length
         lower = pointwiseMin(lower, first)

@@ -60,6 +60,7 @@ extension ExistingLabelsResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
         let geometry = VolumeGeometry(shape: source.shape, affineRas: source.affineRas)
         let maps = Dictionary(grouping: labels, by: \.file)
+        // Sorted by file, so that faults are listed in the same order every time.
         for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
             try inspection.inspect(
                 RecordedLabelMap(

@@ -44,10 +44,12 @@ struct ClinicalObjects {
             )
             return written
         }
+        // Objects refer to images of the source, so every slice of the map has to lie on one of them.
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
             written.notes.append(missing("the voxels do not lie on the source images"))
             return written
         }
+        // A mosaic holds several slices in one image, whose name is then there more than once.
         guard Set(slices).count == slices.count else {
             written.notes.append(missing("the source images are mosaics of slices"))
             return written
@@ -83,6 +85,7 @@ struct ClinicalObjects {
                 written.notes.append(Note("output.noLabel", "\(own: file) was not written, because no label was found"))
             }
         } catch let error as DICOMWriteError where Self.isNote(error.code) {
+            // What the object cannot represent is a property of the input: the other results of the item are kept.
             written.notes.append(.missing(file, because: "\(error.detail)"))
         }
     }
@@ -102,6 +105,7 @@ struct ClinicalObjects {
 
     private var slices: [DICOMSlice.Name] { source.sliceNames ?? [] }
 
+    /// That of the item; the digest of the text where it is not a digest in hex.
     private var fingerprint: ContentDigest {
         ContentDigest(hex: item.fingerprint) ?? ContentDigest.of(item.fingerprint)
     }
@@ -140,6 +144,7 @@ struct ClinicalObjects {
     private func writeStructureSet(to path: String, scope: ComputeScope) throws -> Bool {
         // A contour vertex borders at least one face between voxels; the faces are counted before contours are traced.
         let forecast = try SurfaceForecast(of: volume, scope: scope)
+        // The forecast first: tracing itself would take the memory that is not there.
         try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerVertex, path)
         let contours = try SliceContour.contours(of: labels.map(\.value), in: volume, scope: scope)
         try check(
@@ -163,6 +168,7 @@ struct ClinicalObjects {
         )
     }
 
+    /// - Throws: `DICOMWriteError` with `tooLarge`, which becomes a note.
     private func check(bytes: Int, _ path: String) throws {
         guard bytes <= VolumeMemory.objectBytes(volume.geometry.shape) else {
             throw DICOMWriteError(

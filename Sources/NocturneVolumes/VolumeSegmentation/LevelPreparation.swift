@@ -121,22 +121,26 @@ struct LevelPreparation {
                 map: map
             )
         }
+        // On the same grid: each voxel is only mapped to another value.
         func mapped(_ view: VoxelView, _ map: PointwiseMap) throws -> ImageResampler {
             try ImageResampler(view: view, target: view.shape, rule: ResamplingRule(order: .nearest), map: map)
         }
         let steps = level.normalizations[index]
         var (voxels, view) = (channels[index], view)
+        // The statistics of the steps are then those of the resampled channel, as the package states.
         if level.normalizesAfterResampling {
             voxels = try resampler(view).resample(voxels, scope: scope).frozen()
             view = VoxelView(stored: grid.shape)
         }
         for (place, step) in steps.enumerated() {
             let map = try step.map(for: voxels, view: view, mask: mask, padding: padding(grid), scope: scope)
+            // The last step is done while resampling reads the voxels, which saves a copy of the channel.
             if place == steps.count - 1 {
                 let last =
                     try level.normalizesAfterResampling ? mapped(view, map) : resampler(view, map)
                 return try last.resample(voxels, into: result, scope: scope)
             }
+            // Earlier steps need a copy: the statistics of the next one are those of their result.
             voxels = try mapped(view, map).resample(voxels, scope: scope).frozen()
             view = VoxelView(stored: view.shape)
         }
@@ -145,6 +149,7 @@ struct LevelPreparation {
     /// How many voxels of the volume's own size fill the patch beyond the volume.
     private func padding(_ grid: ModelGrid) -> Int {
         let shape = grid.shape
+        // For quantiles that count the filling: its share of the grid, in voxels of the volume before resampling.
         let padded =
             max(shape.z, level.patchSize[0]) * max(shape.y, level.patchSize[1])
             * max(shape.x, level.patchSize[2])

@@ -26,6 +26,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
 
     init(_ rules: Rules, _ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
         self.rules = rules
+        // The finder takes the options of segmentations; of these, only the ones that concern reading are set.
         var reading = SegmentationOptions()
         (reading.inputs, reading.regions) = (rules.inputs, rules.regions)
         finder = VolumeFinder([], reading, request, files, scope: scope)
@@ -51,6 +52,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
     ) -> DiscoveredItem {
         let source = (try? found.volume.get()).map { found.source($0, model: rules.model, identifiers) }
         let optionTexts = rules.options.fingerprintTexts(of: source)
+        // Of all files of the volume: a change of any of them makes another item of it.
         let versions = stamps.map(\.text) + [found.ownStamp].compactMap(\.self)
         var item = DiscoveredItem(
             key: found.key,
@@ -70,6 +72,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
             let shape = facts.geometry.shape
+            // Set aside rather than refused: the file is not damaged, the recipe only needs a third axis.
             if !rules.takesSlices, min(shape.x, shape.y, shape.z) < 2 {
                 item.problem = .setAside(FoundVolume.singleSlice(shape))
             }

@@ -41,6 +41,7 @@ enum SegmentationReference {
                 flag: scope.flag
             )
         } catch let error as DICOMReadError where error.code != .tooLarge {
+            // Too little memory is not a property of the reference, and is thrown. Other errors are stated in the result.
             return .failure(ReferenceFault(detail: error.detail))
         }
         let (values, notes) = matches(read.segments, wanted)
@@ -69,12 +70,14 @@ enum SegmentationReference {
     ) -> (values: [UInt16: UInt16], notes: [Note]) {
         var values: [UInt16: UInt16] = [:]
         var rest = wanted
+        // Every label is taken once: of two segments that would match it, the first one counts.
         func take(_ isSame: (DICOMSegmentation.Segment, ModelLabel) -> Bool) {
             for segment in segments where values[segment.number] == nil && segment.number > 0 {
                 guard let place = rest.firstIndex(where: { isSame(segment, $0) }) else { continue }
                 values[segment.number] = rest.remove(at: place).value
             }
         }
+        // Names first: codes of several labels can be equal, such as those of both kidneys without a side.
         take { ReferenceNames.areSame($0.label, $1.name) }
         take { segment, label in
             guard let own = segment.type, let code = label.code else { return false }
@@ -97,6 +100,8 @@ enum SegmentationReference {
         return (values, notes)
     }
 
+    /// One label map of all segments; of several in a voxel, the last one counts.
+    /// - Returns: how many voxels belong to several segments too.
     private static func merged(
         _ read: DICOMSegmentation,
         _ values: [UInt16: UInt16],
@@ -104,8 +109,10 @@ enum SegmentationReference {
     ) throws -> (labels: LabelVolume, overwritten: Int) {
         let shape = read.geometry.shape
         var buffer = try VoxelBuffer<UInt16>(count: shape.count)
+        // For all values of a voxel, so that the loop needs no comparison with a bound.
         var table = [UInt16](repeating: 0, count: 1 << 16)
         for (segment, value) in values { table[Int(segment)] = value }
+        // One count for each slice, which one body writes: no thread waits for another one.
         var overwritten = [Int](repeating: 0, count: shape.z)
         for mask in read.masks {
             try mask.voxels.withParallelReader { source in

@@ -32,6 +32,7 @@ struct SegmentationWriter {
         var written = [Self.labelFile]
         try writeLabels(to: folder + "/" + Self.labelFile, scope: scope)
         if let edit = item.edit {
+            // The model's own map stays available, for comparison and for taking the edit back.
             try FileSystem.copy(edit.labels.original, to: folder + "/" + EditedLabelMap.originalFile)
             written.append(EditedLabelMap.originalFile)
         }
@@ -49,6 +50,8 @@ struct SegmentationWriter {
         return (written, clinical.notes)
     }
 
+    /// Writes all files and, as the last one, `result.json` with their sizes and digests.
+    /// - Throws: `FileSystemError`, `AllocationError`, `CancelledError`; errors of the formats.
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         let first = try writeFiles(into: folder, scope: scope)
         var written = first.files
@@ -59,6 +62,7 @@ struct SegmentationWriter {
         let probabilities = try writeProbabilities(into: folder, scope: scope)
         written += probabilities.values.sorted()
         written += try finished.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)
+        // After everything is written: files are read again for their digests.
         let files = try written.map { try ItemFile($0, in: folder) }
         let notes = finished.source.shown(ownNotes + first.notes)
         let result = SegmentationResult(
@@ -134,10 +138,12 @@ struct SegmentationWriter {
 
     /// Those of a volume file.
     private func forms() throws -> NIfTIForms? {
+        // A DICOM series or a TIFF has no header from which they could be made.
         guard finished.source.format.isVolumeFile else { return nil }
         return NIfTIForms(
             of: try VolumeFileReader.readHeader(
                 at: finished.source.files[0],
+                // Discovery has accepted the file already: what it needed options for is not asked again.
                 assumesOrientation: true,
                 acceptsTimeSeries: true
             )
@@ -152,6 +158,7 @@ struct SegmentationWriter {
         var files: [UInt16: String] = [:]
         for label in labels {
             let file = ProbabilityMaps.file(label)
+            // No network has run, so the maps are those of the earlier result.
             if let earlier = finished.earlier {
                 try earlier.copy(file, to: folder + "/" + file)
             } else if let maps = finished.probabilities {
@@ -224,6 +231,7 @@ struct SegmentationWriter {
                 )
             }
         }
+        // Labels that the model expects in every image are listed apart: their absence is more often a fault.
         let absent = labels.filter { measurement(of: $0)?.voxelCount == 0 }
         let missing = absent.filter(\.isExpected).map(\.name)
         if !missing.isEmpty {

@@ -16,6 +16,7 @@ extension SessionSet {
         _ scope: ComputeScope
     ) throws -> [UInt16: AgreementTally.Counts] {
         let runs = sessions.count * passes.count
+        // A single pass is its own mean: the network writes where the sum would be, without a further buffer.
         if runs == 1, let session = sessions.first {
             try input.withUnsafeBufferPointer { input in
                 try sum.withUnsafeMutableBufferPointer { sum in
@@ -24,8 +25,10 @@ extension SessionSet {
             }
             return [:]
         }
+        // The sum is used again for every tile, so that it has to be cleared.
         agreement?.begin()
         sum.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
+        // In a fixed order: a sum of floating-point numbers depends on it.
         for session in sessions {
             for axes in passes.flips { try add(session, axes, model, agreement, scope) }
         }
@@ -38,6 +41,7 @@ extension SessionSet {
         return try agreement?.finish(sum, scope: scope) ?? [:]
     }
 
+    /// Runs one network on the tile mirrored along some axes, and adds its logits, mirrored back, to the sum.
     private func add(
         _ session: NetworkSession,
         _ axes: [Int],
@@ -65,9 +69,11 @@ extension SessionSet {
                 }
             }
         }
+        // Before the logits are added, so that each pass can be compared by itself.
         try agreement?.add(logits, flippedAlong: axes, scope: scope)
         try logits.withParallelReader { logits in
             try sum.withParallelBuffer { sum in
+                // Every class is written by one body only.
                 try scope.forEach(model.classes) { output in
                     MirrorPasses.accumulate(
                         UnsafeBufferPointer(start: logits + output * voxels, count: voxels),

@@ -40,6 +40,7 @@ struct VolumeFinder: Sendable {
     /// All channels of a case are one family, and so are all objects of a DICOM series.
     func claim(_ file: FoundFile) throws -> FileClaim {
         if isExcluded(file.path) { return .companion }
+        // Before the question whether the file answers: a volume that does not is refused as an item, not left out.
         if isNamed(file) { return .member(family: ChannelCases.prefix(of: file).map { "case:" + $0 }) }
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
         // Files with the spacing of TIFFs are part of those.
@@ -95,6 +96,7 @@ struct VolumeFinder: Sendable {
         let byPath = Dictionary(others.map { ($0.path, $0) }) { first, _ in first }
         volumes += found.series.compactMap { FoundVolume($0, files: byPath, isAlone: dicom.hasOneSeries) }
         volumes += found.rejected.map { FoundVolume(single: $0.file, FoundVolume.problem($0.reason, among: [])) }
+        // Files that look like DICOM and are not: each gets the reason that its content gives.
         volumes += found.notDICOM.map { FoundVolume(single: $0, problem(ofUnknown: $0.path)) }
         guard !patients.isEmpty else { return volumes }
         return volumes.map { volume in
@@ -111,6 +113,7 @@ struct VolumeFinder: Sendable {
         try scope.forEach(files.count) { index in
             let isVolumeFile = FoundVolume.isVolumeFile(files[index].fileName)
             let volumes = isVolumeFile ? fileVolumes(files[index]) : [tiffs.volume(files[index], request)]
+            // By number, so that the order is that of the files and not that of the threads.
             found.withLock { $0[index] = volumes }
         }
         request.trace.end()
@@ -160,6 +163,7 @@ struct VolumeFinder: Sendable {
     fileprivate static let unknown: Sentence = "not a DICOM, NIfTI, NRRD or MetaImage file"
 
     private func problem(ofUnknown path: String) -> ItemProblem {
+        // Refused and not set aside: nobody knows whether it would be a volume.
         guard access(path, R_OK) == 0 else {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
         }
@@ -232,9 +236,11 @@ final class VolumeDiscovery: InputClaims {
         let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let references = (reference?.withVoxels ?? []).map(\.stamp)
+        // The same for all models, and part of two fingerprints: that of the result and that of its labels.
         let stamp = (stamps.map(\.text) + [found.ownStamp].compactMap(\.self)).joined(separator: "\n")
         var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
         let optionText = options.fingerprintTexts(of: source).joined(separator: "\n")
+        // Everything on which the result depends: a change of any of these makes the result again.
         let text = [
             "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineIdentity, model.precision.rawValue,
             optionText,
@@ -254,6 +260,7 @@ final class VolumeDiscovery: InputClaims {
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
+            // A volume file states no modality, so that only DICOM series can be refused for it.
             let wanted = model.package.modalities
             if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
                 let text: Sentence = "modality \(modality); \(own: id) takes \(wanted.joined(separator: ", "))"
@@ -263,6 +270,7 @@ final class VolumeDiscovery: InputClaims {
             }
             source?.reference = reference?.path
             source?.secondImage = second?.image
+            // Without the options that do not affect labels: a result with others can take over the labels.
             source?.setLabelsFingerprint(stamp, model, options)
             if let source { item.record(source) }
         }
@@ -276,6 +284,7 @@ extension FoundVolume {
     fileprivate func suited(to format: VolumeSegmentationSettings.InputFormat, model: String) -> FoundVolume {
         var other = self
         switch format {
+        // A TIFF is a picture for these models; as an item it is named like other files that are not volumes.
         case .medical:
             guard isTIFF else { return self }
             let reason = ItemReason.discovered(.unknownFormat, VolumeFinder.unknown)

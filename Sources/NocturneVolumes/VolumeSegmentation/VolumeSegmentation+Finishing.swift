@@ -47,6 +47,7 @@ extension VolumeSegmentation {
         let isFinal = item.edit != nil || inferred.cleaning != nil
         let rules = isFinal ? PostprocessRules() : model.postprocessRules
         let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
+        // After the cleaning: all measures are of the labels that are written.
         let found = try measures(inferred, labels, item, context)
         var content = PictureContent(image: (inferred.source, inferred.volume), labels: labels)
         content.colors = Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) })
@@ -56,6 +57,7 @@ extension VolumeSegmentation {
         content.labelled = VoxelBox(around: found.labels.compactMap(\.boundingBox))
         content.labelOpacity = options.surfaces.labelOpacity
         content.modalities = model.package.modalities
+        // For an image whose header has no window.
         content.fallback = model.pictureWindow
         (content.regions, content.unit) = (found.regions, found.unit.shown)
         let pictures = try options.pictures.draw(content, into: context)
@@ -120,6 +122,7 @@ extension VolumeSegmentation {
             wanted,
             scope: scope
         )
+        // A volume file states no modality; a package for a single one then decides on the preset.
         let modality = inferred.source.modality ?? model.package.onlyModality
         let radiomics = try options.radiomics.choice.map { choice in
             try RadiomicsMeasurement(settings: choice.settings(modality: modality), scale: unit.scale)
@@ -180,7 +183,9 @@ extension VolumeSegmentation {
         guard let writer = try SurfaceWriter(options.surfaces, context) else {
             return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
         }
+        // A label without voxels has no surface, and gets no file.
         let present = Set(finished.measurements.filter { $0.voxelCount > 0 }.map(\.value))
+        // In the order of the package, whatever the order of the options.
         let labels = try model(finished.source.model).package.labels.filter { present.contains($0.value) }
         let written = try writer.write(
             labels.map { .init(value: $0.value, name: "\(own: $0.name)", fileName: $0.name, color: $0.color) },

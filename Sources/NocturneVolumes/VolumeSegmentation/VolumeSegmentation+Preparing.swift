@@ -13,11 +13,14 @@ extension VolumeSegmentation {
         let notes: [Note]
     }
 
+    /// - Throws: `VolumeError` for voxels that are not finite; `NotAnInput` for a label map; errors of reading.
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
         let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+        // One NaN in a mean or a standard deviation would make the whole input of the network NaN.
         if let (path, count) = read.nonFinite {
             throw VolumeError(.notFinite, path: path, "\(count) voxels are NaN or infinite")
         }
+        // A label map that was given as an image would get a result that looks valid.
         if source.format.isVolumeFile, item.edit == nil, try model(source.model).takesIntensities {
             try LabelMapValues.refuse(read.channels, flag: context.scope.flag)
         }
@@ -36,12 +39,14 @@ extension VolumeSegmentation {
             file.withUnsafeMutableBufferPointer { file in
                 volume.voxels.withUnsafeBufferPointer { _ = file[slice].update(fromContentsOf: $0[slice]) }
             }
+            // While copying too: otherwise the whole copy would be in memory next to the volume.
             if k % 32 == 31 { file.releasePages() }
         }
         file.releasePages()
         return Volume(geometry: volume.geometry, voxels: file.frozen())
     }
 
+    /// Makes the input of the first network; none for labels that are there already.
     func prepare(
         _ loaded: consuming LoadedVolume,
         _ item: RecipeItem,
@@ -49,6 +54,7 @@ extension VolumeSegmentation {
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
         let earlier = try earlierLabels(item, source, context.scope.flag)
+        // Labels that a person has edited, or that an earlier run has made, need no inference. They are still measured.
         guard item.edit == nil, earlier == nil else {
             return PreparedVolume(
                 source: source,

@@ -21,6 +21,7 @@ enum LabelMerge {
         try labels.withParallelReader { labels in
             try merged.withParallelBuffer { merged in
                 try scope.forEach(shape.z) { k in
+                    // Values beyond the table are labels of the part that the program does not use.
                     for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
                         let value = Int(labels[index])
                         guard value != 0, value < lookup.count, lookup[value] != 0 else { continue }
@@ -44,6 +45,7 @@ enum LabelMerge {
         try labels.withParallelReader { labels in
             try whole.withParallelBuffer { whole in
                 try scope.forEach(part.z) { k in
+                    // Row by row: only voxels along x are next to each other in both maps.
                     for j in 0..<part.y {
                         let to = shape.offset(box.lower.x, box.lower.y + j, box.lower.z + k)
                         (whole + to).update(from: labels + part.offset(0, j, k), count: part.x)

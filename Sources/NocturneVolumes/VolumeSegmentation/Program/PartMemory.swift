@@ -26,6 +26,7 @@ struct PartMemory {
                 steps += tiles.tileCount
                 buffers += try preparing(level, grid, isFirst: index == 0)
                 buffers += inferring(level, grid, tiles)
+                // Probabilities are written of the last level only.
                 if index == member.levels.count - 1 { buffers += probabilities(level, grid) }
             }
         }
@@ -36,6 +37,7 @@ struct PartMemory {
     private func preparing(_ level: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
         let during: Stage = isFirst ? .prepare : .infer
         let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
+        // Made for its forecast alone; nothing is resampled here.
         let resampler = try ImageResampler(
             view: view,
             target: grid.shape,
@@ -46,6 +48,7 @@ struct PartMemory {
             PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
             PlannedBuffer(
                 "network input",
+                // 4 bytes for a value in single precision, here and below.
                 bytes: grid.window.shape.count * 4 * level.settings.inputChannels,
                 from: during,
                 through: .infer
@@ -73,6 +76,7 @@ struct PartMemory {
             // The mask, and one normalized channel if values outside the mask stay unchanged.
             buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
         }
+        // Labels have 2 bytes a voxel, and are on the grid of the program.
         if !isFirst {
             buffers.append(
                 PlannedBuffer("labels of the previous level", bytes: voxels * 2, in: .infer)
@@ -93,6 +97,7 @@ struct PartMemory {
     }
 
     private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan) -> [PlannedBuffer] {
+        // With the sums in a file, only a part of them is in memory at a time.
         let sums =
             lean
             ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
@@ -101,6 +106,7 @@ struct PartMemory {
             PlannedBuffer("tile sums", bytes: sums * level.accumulatorCount(options), in: .infer),
             PlannedBuffer(
                 "logit planes",
+                // A single member decides slab by slab; an ensemble first averages the probabilities of its members.
                 bytes: part.members.count > 1
                     ? EnsembleLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
                     : SlabLabeler.predictedBytes(

@@ -21,6 +21,7 @@ extension ModelValidation {
         for rule in [rules.image, rules.logits] where ![.spline, .torch].contains(rule.method) {
             throw refuse("\(key).size", expected: "a size with spline or torch", found: rule.method.rawValue)
         }
+        // One number is for the longest of the axes that are resampled: all three, or the two of a slice.
         if size.count == 1 { return .longest(size[0], of: 3 - axes..<3) }
         return .axes((isPlanar ? [nil] : []) + size)
     }
@@ -47,6 +48,7 @@ extension ModelValidation {
         if raw.cropToNonzero == true {
             return CropSettings(above: nil, margin: margin, isOfNormalizedImage: after, padsMargin: pads)
         }
+        // Both keys change a crop: without one they would be ignored, and the author's mistake not be noticed.
         guard margin == .none, !after else {
             let expected = "cropToNonzero or cropAbove with \(after ? "cropAfterNormalization" : "a margin")"
             throw refuse("\(key).cropToNonzero", expected: expected, found: "neither")

@@ -14,6 +14,7 @@ extension ModelValidation {
             let key = "\(key).keepLargest[\(index)]"
             if group.names.isEmpty { throw refuse(key, expected: "at least one label", found: "none") }
             let own = try values(group.names, labels: labels, key: key)
+            // A group that is kept twice changes nothing: most likely a name in one of them is wrong.
             if groups.contains(own) {
                 let names = group.names.joined(separator: ", ")
                 throw refuse(.duplicate, key, expected: "every group once", found: "\(names) twice")
@@ -27,6 +28,7 @@ extension ModelValidation {
         for (name, volume) in volumes where !(volume.isFinite && volume >= 0) {
             throw refuse("\(key).minimumVolumeMm3.\(name)", expected: "a number of at least 0", found: volume)
         }
+        // Through faces, edges and corners (26), unless stated.
         let neighbours = raw?.connectivity?.value ?? Connectivity.corners.rawValue
         guard let connectivity = Connectivity(rawValue: neighbours) else {
             throw refuse("\(key).connectivity", expected: "6, 18 or 26", found: neighbours)
@@ -79,6 +81,7 @@ extension ModelValidation {
             }
             if step.labels.isEmpty { throw refuse("\(key).labels", expected: "at least one label", found: "none") }
             let own = try values(step.labels, labels: labels, key: "\(key).labels")
+            // A smoothing has the sigma of a Gaussian, all other operations the radius of a ball.
             let (size, other) = operation == .smooth ? ("sigmaMm", "radiusMm") : ("radiusMm", "sigmaMm")
             if operation == .smooth ? step.radiusMm != nil : step.sigmaMm != nil {
                 throw refuse("\(key).\(other)", expected: "\(size) for \(operation.rawValue)", found: other)

@@ -26,11 +26,13 @@ struct VolumeSegmentationSection: Decodable {
         window = try container.decodeIfPresent(Window.self, forKey: .window)
     }
 
+    /// For pictures, in the unit of the intensities.
     struct Window: Decodable {
         let center: Double
         let width: Double
     }
 
+    /// The keys of one level; axes are in the order z, y, x. A missing key has the default of the page on packages.
     struct Level: Decodable {
         let orientation: String?
         let orientAfterSpacing: Bool?
@@ -58,12 +60,14 @@ struct VolumeSegmentationSection: Decodable {
         let oneHotLabels: [WholeNumber]?
     }
 
+    /// How tiles are placed, weighted and filled up.
     struct Tiling: Decodable {
         let positions: String?
         let weights: String?
         let padding: String?
     }
 
+    /// One rule each; a missing one has the defaults of nnU-Net's planner.
     struct Resamplings: Decodable {
         let image: Resampling?
         let logits: Resampling?
@@ -79,6 +83,7 @@ struct VolumeSegmentationSection: Decodable {
         let values: String?
     }
 
+    /// Labels are named; volumes are in mm³.
     struct Postprocessing: Decodable {
         let keepLargest: [Group]?
         let fillHoles: [String]?
@@ -87,6 +92,7 @@ struct VolumeSegmentationSection: Decodable {
         let morphology: [Morphology]?
     }
 
+    /// `radiusMm` or `sigmaMm`, as the operation needs.
     struct Morphology: Decodable {
         let operation: String
         let labels: [String]
@@ -117,6 +123,7 @@ struct VolumeProgramSection: Decodable {
     let postprocessing: VolumeSegmentationSection.Postprocessing?
     let window: VolumeSegmentationSection.Window?
 
+    /// `size` or `spacing`, not both.
     struct Grid: Decodable {
         let orientation: String?
         let spacing: [Double]?
@@ -130,6 +137,7 @@ struct VolumeProgramSection: Decodable {
         let truncates: Bool?
     }
 
+    /// The package that finds the region, and how its box is enlarged.
     struct Region: Decodable {
         let package: String
         let grid: Grid?
@@ -149,6 +157,7 @@ struct VolumeProgramSection: Decodable {
         let upper: Double
     }
 
+    /// Folders of packages, which form an ensemble if there are several.
     struct Part: Decodable {
         let packages: [String]
         /// Values of the part's labels, as texts, and the program's values that they become.

@@ -19,10 +19,12 @@ extension ModelValidation {
         for (index, part) in raw.parts.enumerated() {
             parts.append(try self.part(part, of: package, key: "\(section).parts[\(index)]"))
         }
+        // A label that no part gives would be reported as not found in every result.
         let made = Set(parts.flatMap(\.labels.values))
         if let label = package.labels.first(where: { !made.contains($0.value) }) {
             throw refuse("labels", expected: "labels that a part gives", found: label.name)
         }
+        // Without a window for pictures, that of the first part is taken: the parts see the same image.
         let settings = VolumeModelSettings(
             grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(section).grid") },
             region: region,
@@ -34,6 +36,7 @@ extension ModelValidation {
             ),
             window: try window(raw.window, key: "\(section).window") ?? parts[0].members[0].settings.window
         )
+        // All parts read the same files, so they have to take the same kind of them.
         if let other = settings.members.first(where: { $0.settings.inputFormat != settings.inputFormat }) {
             throw refuse(
                 "\(section).parts",
@@ -56,6 +59,7 @@ extension ModelValidation {
             guard size.count == 3, size.allSatisfy({ (1...1024).contains($0) }) else {
                 throw refuse("\(key).size", expected: "three numbers in 1...1024", found: size)
             }
+            // Both would determine the grid, and could contradict each other.
             guard raw.spacing == nil else {
                 throw refuse("\(key).size", expected: "size or spacing", found: "both")
             }
@@ -85,6 +89,7 @@ extension ModelValidation {
         of package: ModelPackage,
         key: String
     ) throws(ModelPackageError) -> ProgramRegionSettings {
+        // By default all labels of the package make the region.
         let member = try self.member(raw.package, of: package, key: "\(key).package")
         var labels = member.package.labels
         if let names = raw.labels {
@@ -102,6 +107,7 @@ extension ModelValidation {
             grows: raw.grows ?? true,
             truncates: raw.truncates ?? false
         )
+        // Such a box is enlarged by marginShare alone: other margins would be ignored.
         if let share = raw.planeShare {
             guard share >= 0, share < 1 else {
                 throw refuse("\(key).planeShare", expected: "a number from 0 to below 1", found: share)
@@ -157,6 +163,7 @@ extension ModelValidation {
     private func check(_ member: ProgramMember, isLike first: ProgramMember, key: String) throws(ModelPackageError) {
         let labels = member.package.labels.map { "\($0.value) \($0.name)" }
         let expected = first.package.labels.map { "\($0.value) \($0.name)" }
+        // Probabilities are averaged by the number of the class, whatever its name.
         guard labels == expected, member.settings.output == first.settings.output else {
             throw refuse(key, expected: "the labels of \(first.path)", found: labels.joined(separator: ", "))
         }
@@ -206,6 +213,7 @@ extension ModelValidation {
         key: String
     ) throws(ModelPackageError) -> [UInt16: UInt16] {
         var labels: [UInt16: UInt16] = [:]
+        // Labels of the part that the program does not have are left out: it may use only some of a network's labels.
         for label in member.package.labels {
             labels[label.value] = package.label(named: label.name)?.value
         }
@@ -225,6 +233,7 @@ extension ModelValidation {
         of package: ModelPackage,
         key: String
     ) throws(ModelPackageError) -> ProgramMember {
+        // Files that are not listed have no digest, so nobody would notice that they were exchanged.
         let listed = Set(package.files.map(\.path))
         let document = folder + "/" + ModelPackage.documentName
         guard listed.contains(document) else {
@@ -242,6 +251,7 @@ extension ModelValidation {
         if let file = member.files.first(where: { !listed.contains(folder + "/" + $0.path) }) {
             throw refuse(.unknownName, key, expected: "\(folder)/\(file.path) among files", found: "nothing")
         }
+        // A program gives every part all of its channels.
         guard member.channels.count == package.channels.count else {
             throw refuse(
                 key,

@@ -87,6 +87,7 @@ extension ModelValidation {
         channels: [ModelChannel],
         labels: [ModelLabel]
     ) throws(ModelPackageError) -> [CascadeLevel] {
+        // Those of the channels are for the last level; a level before it can have its own.
         let normalizations = channels.map(\.normalizations)
         guard let first = raw.previousStage else {
             return [try level(raw.level, key: section, files: files, normalizations, oneHot: [])]
@@ -114,6 +115,7 @@ extension ModelValidation {
             }
             oneHot.append(label.value)
         }
+        // Without labels of the previous level the second one would know nothing of the first.
         guard !oneHot.isEmpty, Set(oneHot).count == oneHot.count else {
             throw refuse("\(key).oneHotLabels", expected: "values of labels, each once", found: oneHot)
         }
@@ -139,6 +141,7 @@ extension ModelValidation {
             throw refuse("\(key).transpose", expected: "0, 1 and 2 in some order", found: transpose)
         }
         let (patchSize, isPlanar) = try patchSize(raw, key: key)
+        // Half a patch, as nnU-Net does by default; above 1 voxels between tiles would be seen by no network.
         let step = raw.tileStep ?? 0.5
         guard step.isFinite, step > 0, step <= 1 else {
             throw refuse("\(key).tileStep", expected: "a number above 0 and at most 1", found: step)
@@ -149,6 +152,7 @@ extension ModelValidation {
             throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(dimensions), each once", found: axes)
         }
         let after = raw.normalizeAfterResampling ?? false
+        // The mask is one of stored voxels, and does not exist on the resampled grid.
         if after, normalizations.joined().contains(where: \.needsMask) {
             throw refuse("\(key).normalizeAfterResampling", expected: "no zScore with a mask", found: after)
         }
