@@ -45,6 +45,7 @@ package struct ClassificationReport {
         let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
         page.paragraph(page.shortened(source, width: width, size: 9), y: y, size: 9)
         y += 12
+        // Shortened, like all that can have any length: the report has one page.
         let model = page.shortened(
             ReportText.model(result.model.name, result.model.version),
             width: width,
@@ -54,6 +55,7 @@ package struct ClassificationReport {
         page.paragraph(model, y: y, size: 9, isBold: true)
         y += 12
         page.element(.paragraph) {
+            // At most three lines, for the same reason.
             for line in page.lines(of: result.model.description, width: width, size: 8).prefix(3) {
                 page.text(line, x: margin, y: y, size: 8, color: .quiet)
                 y += 10
@@ -63,6 +65,7 @@ package struct ClassificationReport {
     }
 
     private func pictures(on page: PDFPage, y: Double) throws -> Double {
+        // In points, as all lengths of the page: two pictures and the scale of the map lie next to each other.
         let side = 190.0
         let second = page.width / 2 + 6
         func place(_ image: RGBImage, x: Double, _ alternative: String) throws {
@@ -115,6 +118,7 @@ package struct ClassificationReport {
 
     private func risk(on page: PDFPage, y: Double) -> Double {
         let width = page.width - 2 * margin
+        // A package without thresholds of risk has neither a level nor a sign.
         guard let risk = result.risk else {
             let lines = page.lines(of: result.summary, width: width, size: 10, isBold: true)
             page.element(.paragraph) {
@@ -126,6 +130,7 @@ package struct ClassificationReport {
         }
         let riskLines = page.lines(of: risk.words, width: width - 70, size: 9)
         let summary = page.lines(of: result.summary, width: width - 70, size: 10, isBold: true)
+        // All reasons are in result.json.
         let reasons = risk.reasons.prefix(4).map { reason in
             ReportText.reason(
                 title: result.title(of: reason.name),
@@ -133,6 +138,7 @@ package struct ClassificationReport {
                 threshold: ClassScores.text(reason.threshold)
             )
         }
+        // The frame is drawn before the text, so that its height has to be known first.
         let lineHeights = [12 * riskLines.count, 13 * summary.count, 11 * reasons.count]
         let height = 30 + Double(lineHeights.reduce(0, +))
         let color = risk.level.color
@@ -168,6 +174,7 @@ package struct ClassificationReport {
 
     private func scores(on page: PDFPage, y: Double) -> Double {
         heading(ReportText.scores, on: page, y: y)
+        // The first nine classes; how many follow is stated.
         let shown = result.ranked.prefix(9)
         var line = y + 14
         page.element(.list) {
@@ -228,6 +235,7 @@ package struct ClassificationReport {
         // Down to the footer.
         let lineCount = max(1, Int((page.height - margin - 34 - y - 12) / 10))
         page.element(.paragraph) {
+            // Notes that do not fit are in result.json.
             for (index, line) in lines.prefix(lineCount).enumerated() {
                 page.text(line, x: margin, y: y + 20 + 10 * Double(index), size: 8)
             }

@@ -117,6 +117,7 @@ package enum ContactSheet {
         for (index, entry) in entries.enumerated() {
             try flag.check()
             let place = index % capacity
+            // The heading of the first page is there already, since the grid depends on its height.
             if place == 0 {
                 if index > 0 {
                     try page.nextPage()
@@ -143,6 +144,7 @@ package enum ContactSheet {
     private static func heading(_ entries: [Entry], on page: PDFPage) -> Double {
         let margin = PDFPage.margin
         var y = margin
+        // Results of several models can have different ones. Each is there once, sorted, as sets have no order.
         for disclaimer in Set(entries.map(\.disclaimer)).sorted() {
             y = page.disclaimer(disclaimer, y: y) + 6
         }
@@ -154,6 +156,7 @@ package enum ContactSheet {
         let width = page.width - 2 * margin
         page.paragraph(ReportText.counts(entries.count), y: y, size: 9)
         y += 12
+        // The highest risk first, as it is what a reader looks for.
         let levels = ClassScores.Risk.Level.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
         }
@@ -174,6 +177,7 @@ package enum ContactSheet {
             do {
                 try page.image(PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
             } catch let error as PhotoError where !error.isTransient {
+                // A damaged thumbnail leaves an empty frame: the other results are still shown.
                 page.outline(place, .quiet)
             }
         }

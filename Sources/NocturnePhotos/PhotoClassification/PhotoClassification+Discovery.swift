@@ -53,6 +53,7 @@ extension PhotoClassification {
         }
 
         func finish(_ items: FoundItems) throws -> [String] {
+            // Only now all photos are known, on which the assignment of rows depends.
             let files = scanned.withLock { $0 }
             let table = try options.metadataPath.map { try MetadataTable(path: $0, flag: discovery.scope.flag) }
             let photos = files.filter(\.isPhoto).map(\.file.name)
@@ -85,11 +86,13 @@ extension PhotoClassification {
             _ model: PhotoClassificationModel
         ) throws -> [String] {
             let readings = known.compactMap { try? $0.get() }
+            // Metadata that could not be read are an error of their item, and not a reason to advise a table.
             let failed = known.contains { if case .failure = $0 { true } else { false } }
             if readings.isEmpty, !failed, options.metadataPath == nil {
                 return ["\(model.package.id) also uses age, sex and site. Give a table of them with --metadata FILE"]
             }
             let faults = readings.flatMap(\.faults)
+            // One example is named: a table can have a fault in every row.
             guard let first = faults.first else { return [] }
             let names: [(MetadataTable.Columns.Meaning, one: String, many: String)] = [
                 (.age, "age", "ages"), (.sex, "sex", "sexes"), (.site, "site", "sites"),
@@ -160,6 +163,7 @@ extension PhotoClassification {
             let identifiers = discovery.request.identifiers
             let reading = try? metadata.get()
             let known = reading?.metadata
+            // What the network is given in addition to the photo, and what of it becomes a note of the result.
             let parts =
                 [
                     known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
@@ -178,6 +182,7 @@ extension PhotoClassification {
                     expectsMetadata: hasTable
                 ).encoded
             }
+            // A fault of the photo is stated first: without a photo the metadata do not matter.
             if item.problem == nil, case .failure(let fault) = metadata {
                 item.problem = .refused(.discovered(fault.faultCode, text: fault.detail))
             }

@@ -37,6 +37,8 @@ extension PhotoClassification {
         /// Side of the thumbnail in pixels.
         static let thumbnailSide = 192
 
+        /// Writes pictures, attention map and report, and `result.json` last, which lists them.
+        /// - Throws: `FileSystemError`, `CancelledError`; errors of the formats.
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
             let thumbnail = try PillowResize.bilinear(
                 photo.square.picture,
@@ -152,6 +154,7 @@ extension PhotoClassification {
         }
 
         private func metadata() -> PhotoClassificationResult.Metadata? {
+            // A network that takes metadata gets unknown values too: the result states what it was given.
             guard model.settings.metadata != nil else { return nil }
             let known = photo.source.metadata ?? .unknown
             return .init(ageYears: known.age, sex: known.sex.rawValue, site: known.site, vector: photo.vector)
@@ -162,6 +165,7 @@ extension PhotoClassification {
             return .init(
                 squarePx: .init(x: square.part.x, y: square.part.y, side: square.part.width),
                 inputSizePx: model.settings.inputSize,
+                // Without gains the package asks for no correction; with an exemption they are all 1.
                 colorConstancy: square.gains == nil ? "notAsked" : square.exemption?.rawValue ?? "applied",
                 gains: square.gains.map { gains in (0..<3).map { gains[$0].inMillionths } }
             )

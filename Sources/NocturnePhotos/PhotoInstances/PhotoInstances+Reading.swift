@@ -60,6 +60,7 @@ extension PhotoInstances {
             switch settings.output {
             case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
             case .prototypes(let candidates, let prototypes, let rules):
+                // `[1][prototype][y][x]`: masks are sums of these planes.
                 let planes = try output(prototypes, outputs, axes: 4)
                 let found = try DetectionDecoder(frame: frame, rules: rules).prototypes(
                     candidates: try output(candidates, outputs, axes: 3).values,
@@ -82,6 +83,7 @@ extension PhotoInstances {
                     classes: firstClass..<firstClass + settings.classes.count,
                     planes: DetectionDecoder.Planes(
                         planes.values,
+                        // One plane for each box, whether the network puts them along the first or the second axis.
                         count: planes.shape[0] * planes.shape[1],
                         width: planes.shape[3],
                         height: planes.shape[2]
@@ -94,6 +96,7 @@ extension PhotoInstances {
 
         /// - Parameter axes: how many the tensor must have; nil for any number.
         private func output(_ name: String, _ outputs: [String: Tensor], axes: Int? = nil) throws -> Tensor {
+            // Checked here, since the extents are read by their place and a missing axis would end the program.
             guard let tensor = outputs[name], axes == nil || tensor.shape.count == axes else {
                 throw InstanceError(
                     .wrongSize,
@@ -116,12 +119,14 @@ extension PhotoInstances {
                 width: frame.content.width,
                 height: frame.content.height,
                 foreground: plane(0, tensor, splitting),
+                // Without a map of boundaries no pixel is one.
                 boundary: splitting.hasBoundary ? plane(1, tensor, splitting) : [Float](repeating: 0, count: pixels),
                 centre: splitting.hasCentre ? plane(planes - 1, tensor, splitting) : nil
             )
             let labels = try InstanceSplitter(rules: splitting.rules).split(maps, flag: scope.flag)
             let masks = try RunLengthMask.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
             let found = zip(masks, labels.confidences).map { mask, confidence in
+                // Maps do not distinguish classes, so that there is exactly one.
                 DetectionDecoder.Instance(mask: mask, confidence: confidence, classIndex: 0)
             }
             return Found(
@@ -139,6 +144,7 @@ extension PhotoInstances {
             let content = frame.content
             values.reserveCapacity(content.width * content.height)
             for y in content.y..<content.y + content.height {
+                // The network's input is filled up around the picture; the filling is left out.
                 let row = start + y * frame.inputWidth + content.x
                 values += tensor.values[row..<row + content.width]
             }

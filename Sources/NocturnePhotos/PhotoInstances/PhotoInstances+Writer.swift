@@ -41,6 +41,8 @@ extension PhotoInstances {
             case failed(any Error)
         }
 
+        /// Writes overlay, crops and COCO document, and `result.json` last, which lists them.
+        /// - Throws: `FileSystemError`, `CancelledError`; errors of the formats, but for those of a single crop.
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
             let overlay = "overlay." + options.crops.pictures.fileExtension
             try options.crops.pictures.write(drawn.overlay, to: folder + "/" + overlay)
@@ -51,6 +53,7 @@ extension PhotoInstances {
             }
             let entries = finished.instances.indices.map { entry(for: $0, outcomes[$0]) }
             try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco(entries)))
+            // By name, so that the list does not depend on the order of writing.
             let files = try written.sorted().map { try ItemFile($0, in: folder) }
             let notes = finished.record.shown(finished.notes)
             let result = PhotoInstancesResult(
@@ -102,6 +105,7 @@ extension PhotoInstances {
             if options.crops != .none { try FileSystem.makeFolder(folder + "/crops") }
             try FileSystem.makeFolder(folder + "/thumbnails")
             let photo = self.photo
+            // Half of a thread's share of the photo: a crop and its upright copy are in memory together.
             let limit = photo.width * photo.height / (2 * max(scope.width, 1))
             let isLarge = instances.map { $0.box.width * $0.box.height > limit }
             let small = instances.indices.filter { !isLarge[$0] }
@@ -117,6 +121,7 @@ extension PhotoInstances {
             }
             let outcomes = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") }
             }
+            // In the order of instances: the same error is thrown whichever thread met one first.
             for case .failed(let error) in outcomes { throw error }
             return outcomes
         }
@@ -195,6 +200,7 @@ extension PhotoInstances {
                         text: line.text,
                         confidence: line.confidence.inMillionths,
                         corners: line.corners.map { corner in
+                            // Lines were read on the upright crop; in the result they lie on the photo, like boxes.
                             let point = CropDrawing.place(of: corner, inUpright: instance)
                             return [point.x.inMillionths, point.y.inMillionths]
                         }

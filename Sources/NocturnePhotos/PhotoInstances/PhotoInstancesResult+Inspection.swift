@@ -20,6 +20,7 @@ extension PhotoInstancesResult: InspectableResult {
             if let crop = instance.uprightCrop { try inspection.inspectPicture(crop) }
             if let thumbnail = instance.thumbnail { try inspection.inspectPicture(thumbnail) }
         }
+        // The format is an option: a file that the result does not list is passed over.
         for overlay in ["overlay.jpg", "overlay.png"] { try inspection.inspectPicture(overlay) }
         try inspection.inspect("coco.json", as: COCODocument.schema) { (inspection, document: COCODocument) in
             inspect(document, &inspection)
@@ -35,6 +36,7 @@ extension PhotoInstancesResult: InspectableResult {
         }
         do {
             let mask = try RunLengthMask(
+                // COCO gives the height before the width.
                 width: instance.mask.size[1],
                 height: instance.mask.size[0],
                 cocoString: instance.mask.counts
@@ -42,6 +44,7 @@ extension PhotoInstancesResult: InspectableResult {
             if instance.mask.size != [source.height, source.width] {
                 fault("its mask does not have the picture's size")
             } else if mask.area != instance.areaPixels {
+                // One fault for each instance: a wrong area and a wrong box most often have one cause.
                 fault("its mask has \(mask.area) pixels, not \(instance.areaPixels)")
             } else if mask.box != box {
                 fault("its mask does not fill its box")
@@ -68,6 +71,7 @@ extension PhotoInstancesResult: InspectableResult {
             fault("has \(document.annotations.count) annotations, result.json has \(instances.count) instances")
         }
         let names = Dictionary(document.categories.map { ($0.id, $0.name) }) { first, _ in first }
+        // The first of equal numbers: a dictionary of unique keys would end the program on a damaged result.
         let known = Dictionary(instances.map { ($0.id, $0) }) { first, _ in first }
         for annotation in document.annotations {
             guard let instance = known[annotation.id] else {

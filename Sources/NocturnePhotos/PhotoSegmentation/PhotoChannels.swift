@@ -32,12 +32,14 @@ extension PhotoSegmentationModel.Settings.Input {
 
     /// A whole number, as Pillow's conversion of RGB to L. Three equal samples give this sample.
     private static func grey(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Float {
+        // 0.299, 0.587 and 0.114 times 65536, whose sum is exactly 65536; 0x8000 rounds to the nearest.
         Float((Int(red) * 19595 + Int(green) * 38470 + Int(blue) * 7471 + 0x8000) >> 16)
     }
 
     /// What was done to the photo that other readers may not do.
     func notes(_ facts: PhotoFacts) -> [Note] {
         var notes: [Note] = []
+        // The photo as it was stored: once decoded, all photos have three channels.
         let isGrey = facts.colourModel == .grey || facts.colourModel == .greyAlpha
         if self == .grey, !isGrey {
             notes.append(

@@ -25,6 +25,7 @@ extension PhotoSegmentation {
         let notes: [Note]
     }
 
+    /// Cleans the labels and measures them, with the mean colour of each.
     func finish(
         _ inferred: consuming InferredPhoto,
         _ item: RecipeItem,
@@ -36,6 +37,7 @@ extension PhotoSegmentation {
         let image = inferred.photo.image
         let measurements = try LabelMeasurement.measure(
             labels: labels,
+            // Measures of intensities are for volumes; colours are summed below.
             image: nil,
             values: model.package.labels.map(\.value),
             connectivity: .corners,

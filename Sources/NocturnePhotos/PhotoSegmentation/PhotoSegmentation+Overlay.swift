@@ -35,6 +35,7 @@ extension PhotoSegmentation {
 
         /// With one digit behind the point, or as `< 0.1`.
         private static func text(_ percent: Double) -> String {
+            // A label that is there is never shown as 0.0 %.
             let tenths = Int((percent * 10).rounded())
             return tenths == 0 ? "< 0.1" : "\(tenths / 10).\(tenths % 10)"
         }
@@ -49,6 +50,7 @@ extension PhotoSegmentation {
             of photo: (width: Int, height: Int),
             to size: (width: Int, height: Int)
         ) -> [UInt16] {
+            // The centre, without a mean: between the numbers of two labels there may be a third label.
             func places(_ count: Int, _ source: Int) -> [Int] {
                 (0..<count).map { min(Int((Double($0) + 0.5) * Double(source) / Double(count)), source - 1) }
             }
@@ -70,6 +72,7 @@ extension PhotoSegmentation {
         private func tint(_ picture: inout RGBImage, _ map: [UInt16], flag: CancellationFlag) throws {
             let (width, height) = (picture.width, picture.height)
             var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)
+            // A table for all values of a pixel, instead of a search among the labels for each.
             for label in labels { colors[Int(label.value)] = Self.color(label) }
             try map.withUnsafeBufferPointer { map in
                 try picture.samples.withUnsafeMutableBufferPointer { samples in
@@ -80,6 +83,7 @@ extension PhotoSegmentation {
                             let value = map[place]
                             guard value != 0 else { continue }
                             let color = colors[Int(value)]
+                            // Pixels beyond the border count as the same label.
                             let isInner = (1...Self.outline).allSatisfy { step in
                                 (x < step || map[place - step] == value)
                                     && (x + step >= width || map[place + step] == value)

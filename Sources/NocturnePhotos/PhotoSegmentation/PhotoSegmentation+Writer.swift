@@ -29,7 +29,10 @@ extension PhotoSegmentation {
         private var finished: PhotoSegmentation.FinishedPhoto { drawn.finished }
         private var image: RGBImage { finished.photo.image }
 
+        /// Writes label map, overlay and COCO document, and `result.json` last, which lists them.
+        /// - Throws: `FileSystemError`, `CancelledError`; errors of the formats.
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+            // By the largest label of the package, so that all photos of a batch have maps of one kind.
             let bits = LabelPNG.bits(for: model.package.labels.map(\.value).max() ?? 0)
             try LabelPNG.write(
                 finished.labels.voxels,
@@ -78,6 +81,7 @@ extension PhotoSegmentation {
                 box: measured.box,
                 centroid: measured.centroid.map { [$0.x.inMillionths, $0.y.inMillionths] },
                 meanColor: measured.meanColor.map { [$0.x.inMillionths, $0.y.inMillionths, $0.z.inMillionths] },
+                // A mean needs at least one pixel.
                 confidence: isPresent ? finished.confidence[label.value]?.inMillionths : nil,
                 cleaning: finished.cleaning.first { $0.value == label.value }.map { .init($0) }
             )

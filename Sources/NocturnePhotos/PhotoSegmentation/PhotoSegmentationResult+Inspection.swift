@@ -6,6 +6,7 @@ import NocturneRecipeSupport
 extension PhotoSegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
         try inspection.inspectPicture(PhotoSegmentation.Writer.overlayFile)
+        // Kept for the COCO document, which is compared with the label map and not only with the result.
         var masks: [UInt16: RunLengthMask]?
         try inspection.inspect(PhotoSegmentation.Writer.labelFile) { inspection, path in
             let map = try LabelPNG.read(path, pixels: source.width * source.height)
@@ -28,6 +29,7 @@ extension PhotoSegmentationResult: InspectableResult {
                 file,
                 "has \(map.width)×\(map.height) pixels; the photo has \(source.width)×\(source.height)"
             )
+            // Masks of another size cannot be compared with anything.
             return nil
         }
         if map.bits != labelMap.bitDepth {
@@ -65,6 +67,7 @@ extension PhotoSegmentationResult: InspectableResult {
             fault("its categories are not the labels of result.json")
         }
         let present = labels.filter { $0.pixels > 0 }
+        // In the order of the labels, so that below each annotation is compared with its own label.
         guard document.annotations.map(\.category_id) == present.map(\.value) else {
             return fault("does not have one annotation for every label that was found")
         }

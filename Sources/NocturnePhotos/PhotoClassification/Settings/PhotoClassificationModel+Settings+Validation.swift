@@ -4,6 +4,7 @@ import NocturneInference
 extension PhotoClassificationModel.Settings {
     /// The section `photoClassification` as written; only types have been checked.
     struct Section: Decodable {
+        /// `title` is shown in place of the name, `malignant` is false where it is missing; the colour is `#rrggbb`.
         struct Class: Decodable {
             let name: String
             let title: String?
@@ -11,14 +12,17 @@ extension PhotoClassificationModel.Settings {
             let color: String
         }
 
+        /// Names of classes, and scores from 0 to 1.
         struct Risk: Decodable {
             let highClasses: [String]
             let highThreshold: Double
             let moderateThreshold: Double
         }
 
+        /// The sites that the network knows, in the order of its input.
         struct Metadata: Decodable { let sites: [String] }
 
+        /// Files of the package; `attention` is optional.
         struct Networks: Decodable {
             let classifier: String
             let attention: String?
@@ -61,6 +65,7 @@ extension ModelValidation {
         )
         let classes = try photoClasses(raw.classes, key: "\(section).classes")
         let deviation = try threeColors(raw.standardDeviation, key: "\(section).standardDeviation")
+        // Samples are divided by it.
         guard deviation.allSatisfy({ $0 > 0 }) else {
             throw refuse("\(section).standardDeviation", expected: "three numbers above 0", found: deviation)
         }
@@ -100,6 +105,7 @@ extension ModelValidation {
             guard Self.isSafeName(item.name) else {
                 throw refuse("\(key).name", expected: "1 to 100 of the characters A-Z a-z 0-9 _ . -", found: item.name)
             }
+            // Names are keys of the result: scores of two classes could not be distinguished.
             guard names.insert(item.name).inserted else {
                 throw refuse(.duplicate, "\(key).name", expected: "every name once", found: "\(item.name) twice")
             }
@@ -129,6 +135,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> PhotoClassificationModel.Settings.Risk? {
         guard let raw else { return nil }
         let known = Set(classes.map(\.name))
+        // A misspelt class would never raise the risk, which nobody would notice.
         for (index, name) in raw.highClasses.enumerated() where !known.contains(name) {
             throw refuse(.unknownName, "\(key).highClasses[\(index)]", expected: "the name of a class", found: name)
         }

@@ -3,6 +3,7 @@ import NocturneInference
 extension PhotoInstancesModel.Settings {
     /// The section `photoInstances` as written; only types have been checked.
     struct Section: Decodable {
+        /// How a photo becomes the input of the network. Sides are in pixels.
         struct Input: Decodable {
             let longSide: WholeNumber
             let multiple: WholeNumber?
@@ -14,20 +15,24 @@ extension PhotoInstancesModel.Settings {
             let standardDeviation: [Double]
         }
 
+        /// Which members are needed depends on `kind`: `maps`, `masks-boxes` or `masks`.
         struct Output: Decodable {
             let kind: String
             let activation: String?
             let boundary: Bool?
             let centre: Bool?
+            // Names of the network's outputs, from here to `masks`.
             let candidates: String?
             let prototypes: String?
             let boxes: String?
             let scores: String?
             let classes: String?
             let masks: String?
+            /// The number of the first class: 1, the default, where 0 is the background.
             let firstClass: WholeNumber?
         }
 
+        /// For `maps` only; a missing member has the default of `InstanceSplitter.Rules`.
         struct Splitting: Decodable {
             let foregroundThreshold: Double?
             let backgroundThreshold: Double?
@@ -41,6 +46,7 @@ extension PhotoInstancesModel.Settings {
             let minimumClearShare: Double?
         }
 
+        /// For `masks-boxes` and `masks`; a missing member has the default of `DetectionDecoder.Rules`.
         struct Thresholds: Decodable {
             let score: Double?
             let boxOverlap: Double?
@@ -49,6 +55,7 @@ extension PhotoInstancesModel.Settings {
             let minimumArea: WholeNumber?
         }
 
+        /// The name becomes a part of names of files; the colour is `#rrggbb`.
         struct Class: Decodable {
             let name: String
             let color: String
