@@ -49,6 +49,7 @@ extension FeatureFamily {
 }
 
 extension RadiomicsSettings.Weighting {
+    /// The weight of all pairs at an offset: 1 without weighting, else exp(−d²) of their distance d in mm.
     /// - Parameter spacing: in mm.
     fileprivate func weight(of offset: SIMD3<Int>, spacing: SIMD3<Double>) -> Double {
         let step = SIMD3<Double>(offset) * spacing
@@ -91,6 +92,7 @@ struct CooccurrenceMatrix: TextureMatrix {
                     for row in rows {
                         let first = shape.offset(0, row, plane)
                         for place in first + columns.lowerBound..<first + columns.upperBound {
+                            // Level 0 is outside of the region.
                             let (a, b) = (Int(levels[place]), Int(levels[place + step]))
                             if a != 0 && b != 0 { counts[(a - 1) * width + b - 1] &+= 1 }
                         }
@@ -111,8 +113,10 @@ struct CooccurrenceMatrix: TextureMatrix {
         guard total > 0 else { return nil }
         var measures = Measures(levels: levels, base: base, levelCount: levelCount)
         for i in 0..<levels {
+            // Half of the matrix is enough, as it is symmetric; `add` counts both orders.
             for j in i..<levels {
                 let number = pairs[i * levels + j] + pairs[j * levels + i]
+                // Pairs that do not occur add nothing, and their logarithm does not exist.
                 if number > 0 { measures.add(number / total, i, j) }
             }
         }
@@ -181,6 +185,7 @@ extension CooccurrenceMatrix {
                 mean += share * Double(i + 1 + base)
                 marginalEntropy -= share * log2(share)
             }
+            // In a second pass: the variance needs the mean.
             for (i, share) in marginal.enumerated() {
                 let deviation = Double(i + 1 + base) - mean
                 variance += share * deviation * deviation
@@ -212,6 +217,7 @@ extension CooccurrenceMatrix {
 
         var informationCorrelation2: Double {
             let information = 2 * marginalEntropy - jointEntropy
+            // Rounding can make it slightly negative where it is 0.
             return information > 0 ? (1 - exp(-2 * information)).squareRoot() : 0
         }
     }

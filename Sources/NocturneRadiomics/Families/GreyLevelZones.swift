@@ -45,6 +45,7 @@ extension FeatureFamily {
     /// the morphological mask.
     static let distanceZone = FeatureFamily(.gldzm, distanceFeatures) { source, grid in
         let extents = source.settings.extents
+        // Once for all slices and aggregations, as distances depend on the mask alone.
         let inSlices = extents.contains { $0 != .volume } ? source.region.edgeDistances(inSpace: false) : []
         let inVolume = extents.contains(.volume) ? source.region.edgeDistances(inSpace: true) : []
         return { slices, inSpace in
@@ -74,17 +75,20 @@ extension RadiomicsRegion {
     /// - Complexity: two passes for each axis.
     fileprivate func edgeDistances(inSpace: Bool) -> [UInt16] {
         let inner = self.shape
+        // One layer around the box, whose distance is 0: beyond the image counts as outside.
         let shape = VolumeShape(x: inner.x + 2, y: inner.y + 2, z: inner.z + 2)
         var distances = [UInt16](repeating: 0, count: shape.count)
         for k in 0..<inner.z {
             for j in 0..<inner.y {
                 let target = shape.offset(1, j + 1, k + 1)
                 for i in 0..<inner.x where morphology[inner.offset(i, j, k)] != 0 {
+                    // Larger than every distance, and 1 can be added to it.
                     distances[target + i] = .max - 1
                 }
             }
         }
         distances.withUnsafeMutableBufferPointer { distances in
+            // Distances through faces add up over the axes, so that one pass in each direction of an axis is exact.
             for step in [1, shape.x] + (inSpace ? [shape.sliceCount] : []) {
                 for place in step..<shape.count {
                     distances[place] = min(distances[place], distances[place - step] + 1)

@@ -62,7 +62,9 @@ struct HistogramMeasures: Sendable {
 
     init(_ grid: LevelGrid) {
         var counts = [Int](repeating: 0, count: grid.count + 1)
+        // Level 0 is outside of the region, and left out below.
         for level in grid.levels { counts[Int(level)] += 1 }
+        // One value for each voxel, so that percentiles are those of the same code as for intensities.
         var values: [Float] = []
         values.reserveCapacity(grid.voxelCount)
         for level in 1...grid.count {

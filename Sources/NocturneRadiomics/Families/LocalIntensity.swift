@@ -26,6 +26,7 @@ struct PeakMeasures: Sendable {
     init(_ region: RadiomicsRegion) {
         let sums = RunningSums(region.surroundings)
         let rows = SphereRow.rows(radius: RadiomicsRegion.peakRadius, spacing: region.spacing, within: sums.shape)
+        // Found first, since several voxels can have the greatest intensity.
         var greatest = -Float.infinity
         for place in region.intensities.indices where region.intensityMask[place] != 0 {
             greatest = max(greatest, region.intensities[place])
@@ -36,9 +37,11 @@ struct PeakMeasures: Sendable {
         for k in 0..<region.shape.z {
             for j in 0..<region.shape.y {
                 let first = region.shape.offset(0, j, k)
+                // Rows without a voxel of the region are passed over, as the sums of a row are costly.
                 guard region.intensityMask[first..<first + region.shape.x].contains(1) else { continue }
                 sums.add(rows, at: SIMD3(0, j, k) &+ region.surroundings.offset, to: &totals, &counts)
                 for i in 0..<region.shape.x where region.intensityMask[first + i] != 0 {
+                    // Not 0: the sphere contains the voxel itself, whose intensity is finite.
                     let mean = totals[i] / counts[i]
                     global = max(global, mean)
                     if region.intensities[first + i] == greatest { local = max(local, mean) }
@@ -103,6 +106,7 @@ extension PeakMeasures {
                 guard j >= 0, k >= 0, j < shape.y, k < shape.z else { continue }
                 let base = (k * shape.y + j) * (shape.x + 1)
                 for i in totals.indices {
+                    // Cut off at the ends of the row: voxels beyond the image are not counted.
                     let first = base + max(start.x + i - row.reach, 0)
                     let end = base + min(start.x + i + row.reach + 1, shape.x)
                     totals[i] += sums[end] - sums[first]

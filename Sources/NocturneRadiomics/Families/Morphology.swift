@@ -75,6 +75,7 @@ struct ShapeMeasures: Sendable {
     let ellipsoid: Ellipsoid
 
     init(_ region: RadiomicsRegion) {
+        // Of the morphological mask: re-segmentation removes voxels from the intensities, not from the shape.
         let surface = VoxelSurfaceMeasures(of: region.morphology, shape: region.shape, spacing: region.spacing)
         volume = surface.volume
         area = surface.area
@@ -114,6 +115,7 @@ struct SpatialMeasures: Sendable {
         for k in 0..<region.shape.z {
             for j in 0..<region.shape.y {
                 let first = region.shape.offset(0, j, k)
+                // Row by row: y and z are the same for all voxels of a row, and few products are needed.
                 var (row, moment) = (0.0, 0.0)
                 for i in 0..<region.shape.x where region.intensityMask[first + i] != 0 {
                     row += Double(region.intensities[first + i])
@@ -139,6 +141,7 @@ extension RadiomicsRegion {
         var points: [SIMD3<Int>] = []
         let steps = [1, shape.x, shape.sliceCount]
         for axis in 0..<3 {
+            // The other two axes: every row along the axis is at one pair of their indices.
             let (u, v) = ((axis + 1) % 3, (axis + 2) % 3)
             var along = SIMD3(0, 0, 0)
             along[axis] = 1

@@ -37,6 +37,7 @@ struct ToneDifferenceMatrix: TextureMatrix {
         grid.levels.withUnsafeBufferPointer { levels in
             for slice in slices {
                 for row in 1..<shape.y - 1 {
+                    // Within slices, the neighbours of other slices do not count.
                     let planes = inSpace ? max(slice - distance, 0)...min(slice + distance, shape.z - 1) : slice...slice
                     let rows = max(row - distance, 0)...min(row + distance, shape.y - 1)
                     Self.add(levels, shape, (rows, planes), to: &sums, &numbers)
@@ -52,6 +53,7 @@ struct ToneDifferenceMatrix: TextureMatrix {
                         // A voxel without a neighbour in the region is not counted, as the manual requires.
                         guard number > 0 else { continue }
                         counts[Int(level) - 1] += 1
+                        // The mean of the neighbours in the region only: others add 0 to sum and number.
                         differences[Int(level) - 1] += abs(Double(level) - Double(sum) / Double(number))
                     }
                 }
@@ -81,6 +83,7 @@ struct ToneDifferenceMatrix: TextureMatrix {
         }
     }
 
+    /// Adds the counts and differences of another part of the region, or of another direction.
     mutating func merge(_ other: ToneDifferenceMatrix) {
         for place in counts.indices {
             counts[place] += other.counts[place]

@@ -55,9 +55,11 @@ extension LevelSizeMatrix {
                     for i in 0..<shape.x { dependent[i] = 1 }
                     for offset in offsets {
                         let (j, k) = (row + offset.y, slice + offset.z)
+                        // The layer around the box has no levels: rows in it or beyond it add nothing.
                         guard j > 0, k > 0, j < shape.y - 1, k < shape.z - 1 else { continue }
                         let other = shape.offset(offset.x, j, k)
                         for i in max(1, 1 - offset.x)..<max(1, 1 - offset.x, min(shape.x - 1, shape.x - 1 - offset.x)) {
+                            // Signed, as a difference of unsigned levels would trap below 0.
                             let (a, b) = (Int32(levels[first + i]), Int32(levels[other + i]))
                             dependent[i] &+= b != 0 && abs(a &- b) <= most ? 1 : 0
                         }

@@ -21,6 +21,7 @@ extension RadiomicsSettings {
     /// Configuration B: slices of 2 mm pixels.
     private static var standardB: RadiomicsSettings {
         var settings = standardA
+        // 0 keeps the distance of the slices: B interpolates within slices only.
         settings.interpolation.spacing = SIMD3(2, 2, 0)
         settings.interpolation.roundsIntensities = true
         settings.discretisation = Discretisation(method: .fixedBinNumber, binCount: 32)
@@ -69,6 +70,7 @@ extension RadiomicsSettings {
         var settings = RadiomicsSettings()
         settings.interpolation.spacing = SIMD3(4, 4, 4)
         settings.resegmentation = Resegmentation(lower: 0)
+        // From 0, the lower bound of the re-segmentation: SUV have no negative values.
         settings.discretisation = Discretisation(method: .fixedBinSize, binWidth: 0.25)
         settings.volumeHistogramDiscretisation = Discretisation(method: .fixedBinSize, binWidth: 0.1)
         return settings

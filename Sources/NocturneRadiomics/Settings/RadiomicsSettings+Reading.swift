@@ -26,6 +26,7 @@ extension RadiomicsSettings {
         }
         var reader = try SettingsReader(document, "")
         var settings = RadiomicsSettings()
+        // Before all other members, which replace single settings of the preset.
         if let name = try reader.text("preset") {
             guard let preset = Self.preset(name) else {
                 let names = Self.presets.map(\.name).joined(separator: ", ")
@@ -47,6 +48,7 @@ extension RadiomicsSettings {
             try settings.volumeHistogramDiscretisation.read(&reader)
         }
         try reader.object("texture") { reader throws(RadiomicsSettingsError) in try settings.texture.read(&reader) }
+        // Last: what is left in the reader has a name that nobody has asked for.
         try reader.finish()
         self = settings
     }
@@ -117,10 +119,12 @@ private struct SettingsReader {
 
     /// Throws when a member was not read.
     func finish() throws(RadiomicsSettingsError) {
+        // The first by name, as a dictionary has another order in every process.
         guard let key = members.keys.min() else { return }
         throw RadiomicsSettingsError(code: .unknownKey, description: "\(path)\(key): no such setting")
     }
 
+    /// Reads an object with its own reader, and refuses the members of it that were not read.
     mutating func object(
         _ key: String,
         _ read: (inout SettingsReader) throws(RadiomicsSettingsError) -> Void
@@ -131,6 +135,7 @@ private struct SettingsReader {
         try reader.finish()
     }
 
+    /// Nil where the member is missing, here and in all functions below.
     mutating func text(_ key: String) throws(RadiomicsSettingsError) -> String? {
         guard let member = members.removeValue(forKey: key) else { return nil }
         guard let text = member.text else { throw invalid(key, "a text") }
@@ -196,6 +201,7 @@ private struct SettingsReader {
         guard case .array(let elements) = member, !elements.isEmpty else { throw invalid(key, "a list of names") }
         var chosen: Set<Choice> = []
         for element in elements { chosen.insert(try choice(element, key)) }
+        // The order of the list changes no feature, so it does not change the settings either.
         return Choice.allCases.filter(chosen.contains)
     }
 

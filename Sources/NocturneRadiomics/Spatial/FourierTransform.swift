@@ -98,6 +98,7 @@ package struct FourierTransform: Sendable {
 
     @inline(__always)
     private func twiddle(_ stage: Stage, _ power: Int) -> (Float, Float) {
+        // Factors repeat after `length`, so one table is enough for all passes.
         let place = stage.turn * power % length
         return (cosines[place], sines[place])
     }
@@ -133,6 +134,7 @@ package struct FourierTransform: Sendable {
             let b = x.load(stage.input(1) + q, count)
             let c = x.load(stage.input(2) + q, count)
             let sum = b + c
+            // The sine of 60°; the cosine is one half.
             let difference = (0.8660254037844386 * (b - c)).clockwise
             let middle = a - 0.5 * sum
             y.store(a + sum, out + q, count)
@@ -149,6 +151,7 @@ package struct FourierTransform: Sendable {
             let b = x.load(stage.input(1) + q, count)
             let c = x.load(stage.input(2) + q, count)
             let d = x.load(stage.input(3) + q, count)
+            // A quarter turn only exchanges real and imaginary part: radix 4 multiplies by twiddle factors alone.
             let (e, f, g, h) = (a + c, a - c, b + d, (b - d).clockwise)
             y.store(e + g, out + q, count)
             y.store((f + h).turned(w1), out + stage.run + q, count)
@@ -160,6 +163,7 @@ package struct FourierTransform: Sendable {
     private func pass5(_ x: Buffers, _ y: Buffers, _ stage: Stage) {
         let (w1, w2) = (twiddle(stage, 1), twiddle(stage, 2))
         let (w3, w4) = (twiddle(stage, 3), twiddle(stage, 4))
+        // Cosine and sine of 72°, and of 144°.
         let (u1, v1): (Float, Float) = (0.30901699437494745, 0.9510565162951535)
         let (u2, v2): (Float, Float) = (-0.8090169943749475, 0.5877852522924731)
         let out = stage.run * 5 * stage.group
