@@ -37,6 +37,7 @@ package struct SubjectTable: Sendable {
             )
         }
         let (subject, date) = (first(Self.subjects), first(Self.dates))
+        // A table with the items alone would change nothing in the history.
         guard subject != nil || date != nil else {
             let names = (Self.subjects + Self.dates).joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
@@ -45,6 +46,7 @@ package struct SubjectTable: Sendable {
         for row in table.rows {
             guard let name = row[item] else { continue }
             let day = date.flatMap { row[$0] }
+            // Dates are compared by their digits: another form would be sorted wrongly without a sign of it.
             guard day.map(Self.isDate) ?? true else {
                 throw NamedTable.Fault(
                     row: row.number,
@@ -56,6 +58,7 @@ package struct SubjectTable: Sendable {
         self.entries = entries
     }
 
+    /// Whether a text begins with eight digits, with or without hyphens; a time may follow.
     private static func isDate(_ text: String) -> Bool {
         let digits = text.prefix(10).filter { $0 != "-" }.prefix(8)
         return digits.count == 8 && digits.allSatisfy { $0.isASCII && $0.isNumber }

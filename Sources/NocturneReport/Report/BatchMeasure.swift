@@ -88,6 +88,7 @@ package struct BatchMeasure: Sendable {
                 let found = statistics.filter { $0.measure == source }
                 let values = found.compactMap(\.value)
                 guard values.count > 1 else { return [] }
+                // Relative to the mean of all labels, so that the place of the patient in the scanner does not count.
                 let mean = values.reduce(0, +) / Double(values.count)
                 return found.map {
                     Statistic(
@@ -100,6 +101,7 @@ package struct BatchMeasure: Sendable {
             }
         }
 
+        /// The ratios of volumes of all labels on the left that have a counterpart on the right.
         private static func ratios(_ statistics: [Statistic]) -> [Statistic] {
             let volumes = Dictionary(
                 statistics.filter { $0.measure == "volume" }.map { ($0.label, $0.value) }

@@ -61,9 +61,11 @@ package struct ReportWriting {
             try FileSystem.flush(output.path)
             return report
         }
+        // While a run goes on, the report is behind the journal as soon as it is written.
         guard isCurrent else { return report }
         try await journal.set(.reportRemarks, to: report.remarks)
         try await journal.set(.reportVersion, to: BatchReport.version)
+        // Last: after an interruption before it, the report counts as old and is written again.
         try await journal.set(.isReportUpToDate, to: true)
         return report
     }
@@ -73,6 +75,7 @@ package struct ReportWriting {
         var files = try Files(output, report)
         try files.begin()
         try await journal.forEachPart { records, place in
+            // Made once for all files and the page.
             let items = report.items(records, from: place)
             try files.write(items)
             page.add(items)
@@ -92,6 +95,7 @@ extension Journal {
     nonisolated package func forEachPart(
         _ body: (_ records: [ItemRecord], _ place: Int) async throws -> Void
     ) async throws {
+        // From the id of the last item on: with an offset every part would count over all rows before it.
         var (last, place): (Int64, Int) = (0, 0)
         while true {
             let records = try await records(after: last, limit: BatchReport.itemsPerPart)

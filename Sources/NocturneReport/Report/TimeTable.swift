@@ -32,6 +32,7 @@ package enum TimeTable {
         let own = item.rows.filter { $0.label == image }
         guard let point = own.first(where: { $0.measure == timePoint })?.value else { return "" }
         let seconds = own.first { $0.measure == time }?.value
+        // Labels in the order of the result, which the dictionary of their values does not keep.
         let names = Set(measures.map(\.0))
         var (labels, values): ([String], [String: [String: Statistic]]) = ([], [:])
         for row in item.rows where names.contains(row.measure) {
@@ -44,6 +45,7 @@ package enum TimeTable {
         return labels.map { label in
             let found = values[label] ?? [:]
             let numbers = measures.map { found[$0.0]?.value.map(CSVField.number) ?? "" }
+            // All measures of intensities of a label have the same unit.
             let unit = found["intensityMean"].map { CSVField.text($0.unit) } ?? ""
             return (first + when + [CSVField.text(label)] + numbers + [unit] + last).joined(separator: ",") + "\n"
         }

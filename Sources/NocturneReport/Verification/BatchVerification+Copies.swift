@@ -21,9 +21,11 @@ extension BatchVerification {
         try output.checkOwnFolders()
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run {
+            // Without a journal, the folders that hold a result are the items.
             let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }
             let own = part.map { names.filter($0.contains) } ?? names
             var ofReport = VerificationReport()
+            // First, since only the report knows which items have lost files to a watch.
             let thinned = checkReport(names: names, &ofReport)
             let parts = try forEachItem(own.count, scope, { progress($0, own.count) }) {
                 try? checkCopy(own[$0], isThinned: thinned.contains(own[$0]), flag)
@@ -69,6 +71,7 @@ extension BatchVerification {
                 let isRemoved =
                     isThinned && DisplayFiles.contain(file.path)
                     && FileSystem.kind(folder + "/" + file.path) == .nothing
+                // result.json cannot state its own digest, and paths that lead out of the folder are not followed.
                 return file.path != "result.json" && FileSystem.staysBelow(file.path) && !isRemoved
             }
             let whole = try hash(files, in: folder, flag, &report)
@@ -103,6 +106,7 @@ extension BatchVerification {
             report.add(output.item(name), "is missing: batch.json has the item as completed")
         }
         for name in names where !completed.contains(name) {
+            // A note: the report of a run that was killed is older than its last results.
             report.notes.append("\(name): batch.json does not have the item as completed")
         }
         return Set(head.items.filter { $0.code == FaultCode.thinned.rawValue }.map(\.item))

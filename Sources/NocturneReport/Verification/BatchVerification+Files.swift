@@ -19,10 +19,12 @@ extension BatchVerification {
             case .folder, .other: report.add(path, "is not a regular file")
             case .file:
                 do {
+                    // The flag is seen within a file too: label maps and surfaces can be large.
                     let (bytes, digest) = try FileSystem.digest(path, while: { !flag.isCancelled })
                     try flag.check()
                     report.filesChecked += 1
                     report.bytesChecked += bytes
+                    // The size first: it shows more than a digest, such as that a file was cut off.
                     if bytes != file.bytes {
                         report.add(path, "has \(bytes) bytes, \(file.bytes) were recorded")
                     } else if digest.hex != file.sha256 {
@@ -45,6 +47,7 @@ extension BatchVerification {
         in folder: String,
         _ report: inout VerificationReport
     ) {
+        // run.json is not recorded, and checked separately.
         let known = Set(recorded.map(\.path)).union(["run.json"])
         let foreign = FileSystem.tree(below: folder).filter { !known.contains($0) }
         guard let first = foreign.first else { return }

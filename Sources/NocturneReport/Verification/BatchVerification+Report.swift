@@ -16,6 +16,7 @@ extension BatchVerification {
         _ flag: CancellationFlag,
         _ report: inout VerificationReport
     ) async throws {
+        // A killed run leaves the report as it was. One fault names the cause, instead of one for each difference.
         guard try await journal.value(of: .isReportUpToDate) == true else {
             report.add(
                 output.report,
@@ -34,12 +35,14 @@ extension BatchVerification {
         }
         let expected = try await journal.report(description, flag: flag)
         let different = try await differentFiles(journal, expected, flag, &report)
+        // Read as a document only if its bytes differ, as a document is parsed as a whole.
         if different.contains(output.report) { try await checkBatch(journal, expected, flag, &report) }
         for file in ReportText.File.allCases where file != .batch && different.contains(file.path(in: output)) {
             if let fault = try await firstDifferentLine(of: file, journal, expected, flag) {
                 report.add(file.path(in: output), fault)
             }
         }
+        // Sorted, as sets have no order and the report of the verification must be the same every time.
         for name in promised.sorted() {
             let path = output.path + "/" + name
             guard FileSystem.kind(path) == .file else {
@@ -59,6 +62,7 @@ extension BatchVerification {
         _ report: inout VerificationReport
     ) async throws -> Set<String> {
         var text = try ReportText(expected)
+        // All files in one pass over the journal, which is read in parts.
         var comparisons: [FileComparison] = []
         for file in ReportText.File.allCases where file.belongs(to: expected) {
             let path = file.path(in: output)
@@ -107,6 +111,7 @@ extension BatchVerification {
         if written.models != head.models || written.options != head.options {
             report.add(path, "its models or options are not those of the journal")
         }
+        // A note: a batch may be continued by another version, which writes the report when it ends.
         if written.version != head.version {
             let fact = "written by version \(written.version), the batch was continued by \(head.version)"
             report.notes.append("\(path): \(fact)")
@@ -184,6 +189,7 @@ extension BatchVerification {
 
         /// - Parameter text: the next whole lines.
         mutating func compare(_ text: [UInt8]) throws(FileSystemError) {
+            // Line feeds end lines, so what follows the last one is empty and left out.
             for line in text.split(separator: 10, omittingEmptySubsequences: false).dropLast() where fault == nil {
                 let found = try lines.next()
                 number += 1

@@ -14,6 +14,7 @@ public struct BatchVerification: Sendable {
     package let output: OutputFolder
     /// Reads what the files of a result contain.
     package let inspection: any ResultInspection
+    /// Whether sources that are missing or have changed are noted.
     private let checksSources: Bool
     /// Whose results are checked; nil for all.
     let part: VerificationPart?
@@ -81,6 +82,7 @@ public struct BatchVerification: Sendable {
             done += completed.count
         }
         var report = checked.report
+        // After the items, so that faults are listed in the order items, folders, tables, events.
         try await checkOrphans(journal, scope, pool, &report)
         try await checkReport(journal, promised: checked.promised, scope.flag, &report)
         let (read, ends) = try await pool.run { [report] () throws in
@@ -171,6 +173,7 @@ public struct BatchVerification: Sendable {
         let whole = try hash(product.files, in: folder, flag, &checked.report)
         noteForeignFiles(item.name, product.files, in: folder, &checked.report)
         checkRun(folder, &checked.report)
+        // A result.json that is not the recorded one is a fault already: what it states is not worth a comparison.
         guard whole.contains("result.json") else { return checked }
         let result = try FileSystem.read(folder + "/result.json")
         let findings = try inspection.inspect(
@@ -186,6 +189,7 @@ public struct BatchVerification: Sendable {
         for fault in findings.faults { checked.report.add(folder + "/" + fault.file, fault.detail) }
         checked.promised = findings.batchFiles
         if var found = findings.product {
+            // A watch has removed these files: result.json still lists them, the journal does not.
             if item.reason?.code == .thinned {
                 let kept = Set(product.files.map(\.path))
                 found.files.removeAll { !kept.contains($0.path) && DisplayFiles.contain($0.path) }
@@ -205,6 +209,7 @@ public struct BatchVerification: Sendable {
         _ pool: ComputePool,
         _ report: inout VerificationReport
     ) async throws {
+        // Hidden entries and the folders of the batch itself do not belong to items.
         let entries = FileSystem.entries(output.path).filter {
             !$0.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item($0))
         }
@@ -227,6 +232,7 @@ public struct BatchVerification: Sendable {
     ) {
         for entry in entries where items[entry]?.state != .completed {
             let path = output.path + "/" + entry
+            // Files and empty folders are not results.
             guard !FileSystem.entries(path).isEmpty else { continue }
             guard let item = items[entry] else {
                 report.notes.append("\(entry): a folder of no item of this batch, not checked")
@@ -302,6 +308,7 @@ extension BatchVerification {
             var left = recorded.statistics
             let missing = found.statistics.filter { row in
                 guard let place = left.firstIndex(of: row) else { return true }
+                // Every row is used once, so that rows that occur twice are counted too.
                 left.remove(at: place)
                 return false
             }
