@@ -34,6 +34,7 @@ extension BatchArguments {
 
         var given: [String] { (identifiers == nil ? [] : ["--identifiers"]) + (name == nil ? [] : ["--name"]) }
 
+        /// - Throws: `ValidationError` for a text without a known part in braces.
         private static func parsed(_ text: String) throws -> NamePattern {
             guard let pattern = NamePattern(text) else {
                 throw ValidationError(
@@ -45,6 +46,7 @@ extension BatchArguments {
 
         /// The pattern of the batch. Names stay, so that one rule holds for all of its items.
         func pattern(_ identifiers: IdentifierPolicy, continuing earlier: BatchDescription?) throws -> NamePattern? {
+            // The same pattern again changes nothing, so that a command can be repeated as it was.
             if let name, let earlier, name != earlier.namePattern {
                 let before = earlier.namePattern.map { "--name \($0.text)" } ?? "no --name"
                 throw ValidationError(

@@ -15,6 +15,7 @@ extension CompletionKind {
     /// - Parameter prefix: of a name or of a path.
     private static func models(_ prefix: String) -> [String] {
         let names = LoadedModels.usablePackages.map(\.id).filter { $0.hasPrefix(prefix) }
+        // Without a name that fits, the user probably types the path of a package.
         return names.isEmpty ? folders(prefix).map { $0 + "/" } : Array(Set(names)).sorted()
     }
 
@@ -31,6 +32,7 @@ extension CompletionKind {
 
     /// The folders whose paths begin with a prefix, as they are typed. Hidden ones only where the name typed begins with a dot.
     private static func folders(_ prefix: String) -> [String] {
+        // As typed, and not as an absolute path: a shell only accepts what continues the word.
         let parent = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
         let start = prefix.dropFirst(parent.count)
         let place = parent.isEmpty ? "." : parent

@@ -47,9 +47,11 @@ extension PlanReport {
         }
 
         private func item(_ row: PlannedRow) -> PlanReport.Item {
+            // A state that this version does not know counts as not processed.
             let state = RemainingWork(rawValue: row.state) ?? .pending
             let inference = row.steps.map { Double($0) * secondsPerStep[row.recipe] }
             var seconds = inference
+            // Results that are remade take no inference, but all other stages.
             if state.isWork, let others = row.otherSeconds {
                 seconds = (state == .remake ? 0 : inference ?? 0) + others
             }
@@ -60,6 +62,7 @@ extension PlanReport {
                 peakBytes: row.peakBytes,
                 tiles: state == .remake ? 0 : row.steps,
                 seconds: seconds,
+                // An item without a forecast fits only if nothing is left to be done for it.
                 fits: row.peakBytes.map { $0 <= available } ?? (state == .completed),
                 lean: row.isLean,
                 problem: row.problem,

@@ -28,6 +28,7 @@ package struct RecipeResults: ResultInspection {
         } catch {
             return fault("\(error)")
         }
+        // Read before the whole result, whose form depends on the kind.
         let task = document["task"]?.text
         guard let kind = kind(ofTask: task) else {
             let tasks = registry.kinds.compactMap { $0.resultTask }.joined(separator: ", ")
@@ -43,6 +44,7 @@ package struct RecipeResults: ResultInspection {
     package func reviewParts(of result: [UInt8]) -> ReviewParts? {
         guard let head = try? JSONDecoder().decode(Head.self, from: Data(result)) else { return nil }
         var parts = try? kind(ofTask: head.task)?.reviewParts(of: result)
+        // From the result itself, since it depends on the model and not only on the kind.
         parts?.disclaimer = head.disclaimer
         return parts
     }
@@ -77,6 +79,7 @@ package struct RecipeResults: ResultInspection {
     ) throws -> (measures: [Statistic], problem: String?) {
         do {
             let (own, second) = (try kind(of: folder), try kind(of: other))
+            // Of different kinds there is nothing in common that could be compared.
             guard own.task == second.task else { throw LabelMapError(detail: "they are results of different kinds") }
             return (try own.agreement(folder, other, scope: scope), nil)
         } catch let error as LabelMapError {
@@ -96,6 +99,7 @@ package struct RecipeResults: ResultInspection {
 
     /// The first fault that a kind finds; nil for a file that is valid, or of no kind.
     package func inspectBatchFile(at path: String) -> String? {
+        // Files of the batch do not name their kind, so every kind is asked.
         for kind in registry.kinds {
             if let fault = kind.inspectBatchFile(at: path) { return fault }
         }
