@@ -61,16 +61,19 @@ final class PhotoDiscovery: Sendable {
     /// - Parameter family: of pictures, and of damaged ones.
     func claim(_ file: FoundFile, family: String? = nil) -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
-        request.trace.willRead([file.path])
+        // Read once, for the patient and for the picture.
         var (facts, isDICOM): (Result<PhotoFacts, PhotoError>, Bool)
+        request.trace.willRead([file.path])
         do throws(DICOMReadError) {
             let object = try DICOMObject.readHeader(ifDICOM: file.path)
             if let words = object?.patient?.sought { keep(words, below: file.folderPath) }
             (facts, isDICOM) = (self.facts(of: file, object), object != nil)
         } catch {
             (facts, isDICOM) = (self.facts(of: file), error.code != .notOpened)
-            // A photo whose patient is unknown is refused: its path may have the patient's name.
-            if case .success = facts { facts = .failure(PhotoError(.cannotRead, path: file.path, error.detail)) }
+            // A DICOM photo whose patient is unknown is refused: its path may have the patient's name.
+            if case .success(let photo) = facts, isDICOM || photo.format == .dicom {
+                facts = .failure(PhotoError(.cannotRead, path: file.path, error.detail))
+            }
         }
         if case .failure(let error) = facts, error.code == .notAPicture {
             if VolumeFileFormat(ofName: file.path) != nil {
@@ -91,6 +94,7 @@ final class PhotoDiscovery: Sendable {
     }
 
     private func facts(of file: FoundFile, _ object: DICOMObject? = nil) -> Result<PhotoFacts, PhotoError> {
+        request.trace.willRead([file.path])
         do throws(PhotoError) {
             return .success(
                 try retryingTransientErrors(scope) { () throws(PhotoError) in
