@@ -93,7 +93,8 @@ extension BatchArguments {
         report: (String) -> Void = { _ in }
     ) throws -> BatchDescription {
         let enabled = enabledKinds(earlier)
-        var packages = try packages(earlier)
+        let (given, folders) = try packages(earlier)
+        var packages = given
         if packages.isEmpty, enabled.isEmpty {
             let package = try onlyPackage()
             report("Using the only model on the search path: \(package.id) in \(package.folder)")
@@ -123,18 +124,18 @@ extension BatchArguments {
         func kept<Value>(_ given: [Value], _ value: [Value]?) -> [Value] { given.isEmpty ? value ?? [] : given }
         description.include = kept(selection.include, earlier?.include)
         description.exclude = kept(selection.exclude, earlier?.exclude)
-        description.only = selection.only.isEmpty ? earlier?.only : try routes(packages, choices)
+        description.only = selection.only.isEmpty ? earlier?.only : try routes(packages, folders, choices)
         return description
     }
 
-    /// The packages of the models, those of the earlier batch first.
-    private func packages(_ earlier: BatchDescription?) throws -> [ModelPackage] {
+    /// The packages of the models, those of the earlier batch first, and the folders that their names stand for.
+    private func packages(_ earlier: BatchDescription?) throws -> ([ModelPackage], folders: [String: String]) {
         let names = models.model.isEmpty ? earlier?.modelPaths ?? [] : models.model
         var seen: Set<String> = []
         // One folder may be given twice, such as by its name and by its path.
-        let given = try names.map { try LoadedModels.package($0) }.filter {
-            seen.insert(absolutePath($0.folder)).inserted
-        }
+        let loaded = try names.map { try LoadedModels.package($0) }
+        let folders = Dictionary(zip(names, loaded.map { absolutePath($0.folder) })) { first, _ in first }
+        let given = loaded.filter { seen.insert(absolutePath($0.folder)).inserted }
         let packages = ModelPackage.distinct(given)
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
@@ -144,7 +145,7 @@ extension BatchArguments {
             )
         }
         let before = (earlier?.models ?? []).compactMap { model in packages.first { $0.id == model.id } }
-        return before + packages.filter { package in !before.contains { $0.id == package.id } }
+        return (before + packages.filter { package in !before.contains { $0.id == package.id } }, folders)
     }
 
     /// The kinds that process inputs without a model because an option is given.
@@ -182,14 +183,19 @@ extension BatchArguments {
     }
 
     /// `--only` with the models' ids, each pattern once.
-    private func routes(_ packages: [ModelPackage], _ choices: BatchChoices) throws -> [String]? {
+    /// - Parameter folders: those that the names given to `--model` stand for.
+    private func routes(
+        _ packages: [ModelPackage],
+        _ folders: [String: String],
+        _ choices: BatchChoices
+    ) throws -> [String]? {
         var routes: [String] = []
         let withoutModel = choices.recipes.filter { $0.kind.settings == nil }.map { $0.kind.task }
         let ids = packages.map(\.id) + withoutModel
         for route in selection.only {
             // The id, or the name given to --model.
-            let given = models.model.contains(route.model) ? try LoadedModels.package(route.model).id : route.model
-            guard let id = ids.first(where: { $0 == given }) else {
+            let named = folders[route.model].flatMap { folder in packages.first { absolutePath($0.folder) == folder } }
+            guard let id = named?.id ?? ids.first(where: { $0 == route.model }) else {
                 let meant = Spelling.nearest(to: route.model, among: ids).map { " Did you mean \($0)?" } ?? ""
                 throw ValidationError(
                     "--only names the model \(route.model), which is not in this batch.\(meant) Models: "
