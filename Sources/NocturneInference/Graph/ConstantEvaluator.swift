@@ -197,11 +197,7 @@ struct ConstantEvaluator {
         if count > maximumCount || (count > 1 << 22 && count > max(a.count, b.count)) { return nil }
         let (left, right) = (places(a, in: shape), places(b, in: shape))
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {
-            guard
-                node.op != "Div" && node.op != "Mod"
-                    // Also refused for Mod: the remainder of Int64.min by -1 would overflow.
-                    || !second.contains(where: { $0 == 0 || $0 == -1 && node.op == "Mod" })
-            else { throw failure("division by zero") }
+            guard node.op != "Div" && node.op != "Mod" || !second.contains(0) else { throw failure("division by zero") }
             let list = (0..<count).map { integer(first[left[$0]], second[right[$0]]) }
             return [ConstantTensor(shape: shape, integers: list)]
         }
