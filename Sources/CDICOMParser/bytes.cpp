@@ -24,6 +24,8 @@ cdicom_code FileBytes::open(const char *path, cdicom_error *error) {
     // Without O_NONBLOCK, opening a pipe would wait for a writer.
     descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat facts;
+    // A socket.
+    if (descriptor_ < 0 && errno == ENXIO) return fail(error, CDICOM_NOT_DICOM, "not a regular file");
     if (descriptor_ < 0 || fstat(descriptor_, &facts) != 0) {
         return fail(error, CDICOM_NOT_OPENED, std::strerror(errno));
     }
@@ -47,6 +49,8 @@ bool FileBytes::read(uint64_t at, size_t count, void *target) {
     while (count > 0) {
         const ssize_t taken = pread(descriptor_, place, count, static_cast<off_t>(at));
         if (taken < 0 && errno == EINTR) continue;
+        // The file has become shorter: the system reports no error.
+        if (taken == 0) errno = 0;
         if (taken <= 0) return false;
         place += taken;
         at += static_cast<uint64_t>(taken);
