@@ -135,7 +135,7 @@ public struct SurfaceOptions: Hashable, Sendable, Codable {
     /// Whether every closed shell is corrected to exactly the volume of its voxels.
     public var restoresVolume: Bool
     /// How far vertices of the full surface may be from the one that is reduced to fewer triangles, in mm; 0 keeps all triangles.
-    /// The volume is restored afterwards, which moves vertices by some hundredths of a voxel.
+    /// Points between them may be further away. The volume is restored afterwards, which moves the vertices a little.
     public var tolerance: Double
 
     /// By default 20 rounds, after which every shell has the volume of its voxels.

@@ -42,9 +42,11 @@ public struct SurfaceForecast: Sendable {
         var bytes = 36 * vertices + 16 * triangles
         var temporaryPeak = 16 * vertices
         if options.smoothingRounds > 0 || options.tolerance > 0 {
-            // The start of each vertex's neighbours, and the points of the previous step. Reducing takes less, afterwards.
+            // The start of each vertex's neighbours, and the points of the previous step. Afterwards, for reducing, the start of each
+            // vertex's triangles, the limits, the choices and the removed vertices.
             bytes += 4 * vertices + 12 * triangles
             temporaryPeak = max(temporaryPeak, 32 * vertices)
+            if options.tolerance > 0 { temporaryPeak = max(temporaryPeak, 30 * vertices + 4 * triangles) }
         }
         if options.restoresVolume {
             // The shell of each vertex and their sums (at least 8 vertices each), and normals.

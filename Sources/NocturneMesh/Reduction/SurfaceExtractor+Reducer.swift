@@ -16,13 +16,13 @@ extension SurfaceExtractor {
     /// vertices removed earlier.
     ///
     /// The surface stays closed, and keeps its parts, holes and handles: the ends of a collapsed edge have exactly two neighbours in
-    /// common (the link condition), and no triangle turns by more than 75 degrees.
+    /// common (the link condition), and no triangle turns by more than 75 degrees in one collapse.
     ///
-    /// In each pass every vertex whose triangles have changed chooses the neighbour with the smallest error, and the cheaper half of
-    /// all collapses is made in the order of their errors, as far as they do not touch each other. Vertices choose in parallel, collapses
-    /// are made by one thread: the result is the same for any number of threads.
+    /// In each pass every vertex chooses the neighbour with the smallest error again whose triangles, or those of a neighbour, have
+    /// changed. The cheaper half of all collapses, at least 1,000, is made in the order of their errors, as far as they do not touch
+    /// each other. Vertices choose in parallel, collapses are made by one thread: the result is the same for any number of threads.
     ///
-    /// Memory besides the surface: 30 bytes per vertex and 16 per triangle, no more than smoothing needs.
+    /// Memory in addition to the surface and the limits: 30 bytes per vertex and 16 per triangle, about as much as smoothing needs.
     struct Reducer: Sendable {
         /// The square of the cosine of the largest angle by which a triangle may turn.
         private static let leastSquaredCosine = 0.0669872981

@@ -12,8 +12,8 @@ package struct SurfaceOptions: OptionSection {
     package var meshes = MeshSelection.stl
     /// The frame of mesh coordinates.
     package var frame = PatientFrame.lps
-    /// How far the surfaces of labels may deviate where they are reduced to fewer triangles, in mm; 0 keeps all triangles, nil is
-    /// a third of the smallest distance between voxels.
+    /// How far vertices of the surfaces of labels may be from the surfaces with fewer triangles, in mm; 0 keeps all triangles, nil
+    /// is a third of the smallest distance between voxels.
     package var meshDetail: Double?
     /// Of the labels' areas in slices, from 0 to 1; outlines are opaque.
     package var labelOpacity = 0.2
@@ -26,8 +26,9 @@ package struct SurfaceOptions: OptionSection {
             "mesh-detail",
             \.meshDetail,
             ArgumentHelp(
-                "Reduce the surfaces of labels to fewer triangles where they deviate by at most this distance in mm; 0 keeps "
-                    + "all triangles. Default: a third of the smallest distance between voxels. Isosurfaces are not reduced.",
+                "Reduce the surfaces of labels to fewer triangles, from which no vertex of the full surface is further than this "
+                    + "distance in mm; 0 keeps all triangles. Default: a third of the smallest distance between voxels. "
+                    + "Isosurfaces are not reduced.",
                 valueName: "mm"
             )
         ),
