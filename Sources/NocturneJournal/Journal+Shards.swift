@@ -70,8 +70,7 @@ extension Journal {
                     "changed": item.changed, "fingerprint": item.fingerprint,
                 ])
                 guard db.changesCount > 0 else { continue }
-                // Only after a change: rewriting the results of all items at every merge would cost most of its time.
-                // Merging again is usual: rows of results that did not change are not written again.
+                // Merging again is usual: rewriting results that did not change would take most of its time.
                 try ResultTables(db).write(record.written, of: id)
                 changed += 1
             }

@@ -12,8 +12,8 @@ struct AxisTaps: Sendable {
     let weights: [Double]
 
     /// Samples added by edge replication at both ends before the cubic prefilter.
-    ///  That of SciPy's `_prepad_for_spline_filter` for the mode `nearest`, where the filter would otherwise
-    /// have the wrong boundary.
+    /// As many as SciPy's `_prepad_for_spline_filter` adds for the mode `nearest`; otherwise the filter would have the wrong
+    /// boundary.
     static let cubicPadding = 12
 
     init(inputs n: Int, outputs m: Int, order: ResamplingRule.Order) {
@@ -33,7 +33,7 @@ struct AxisTaps: Sendable {
         var indices: [Int] = []
         var weights = [[Double]](repeating: [], count: 4)
         for tap in 0..<4 {
-            // The sample before the position, the one before that, and the two after it.
+            // The two samples up to the position, then the two after it.
             indices += shifted.map { clamped(Int($0.rounded(.down)) - 1 + tap, size) }
         }
         for position in shifted {

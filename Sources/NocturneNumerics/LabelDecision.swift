@@ -12,8 +12,7 @@ public enum LabelDecision: Hashable, Sendable {
 
     /// Overlapping regions: the last one whose sigmoid is above a threshold, which is above 0 and below 1.
     public init(regions labels: [UInt16], threshold: Double) {
-        // Exactly 0 for one half.
-        // The inverse of the logistic function.
+        // The inverse of the logistic function: exactly 0 for one half.
         self = .regions(labels: labels, above: Float(log(threshold / (1 - threshold))))
     }
 

@@ -17,7 +17,7 @@ public struct LogitConfidence: Sendable {
     }
 
     /// Bytes that ``add(_:plane:to:scope:)`` needs.
-    ///  Two bytes for the label and four for the probability of each voxel.
+    /// Two bytes for the label and four for the probability of each voxel.
     public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 6 }
 
     /// Adds a plane of logits, `[class][y][x]`, to a tally.

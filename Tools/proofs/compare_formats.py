@@ -28,6 +28,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -203,13 +204,13 @@ def limited(command: list[str], log: Path) -> tuple[int | None, int]:
     The kernel counts this script's own memory until the command has begun: an upper bound.
     """
     with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True)
     end, done, usage = time.monotonic() + MOST_SECONDS, 0, None
     while not done and time.monotonic() < end:
         time.sleep(0.02)
         done, status, usage = os.wait4(process.pid, os.WNOHANG)
     if not done:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         _, _, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status) if done else None
     return process.returncode, usage.ru_maxrss * 1024

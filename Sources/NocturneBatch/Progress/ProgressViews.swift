@@ -58,7 +58,7 @@ public final class BarView: ProgressView {
     /// - Parameter colour: off when `NO_COLOR` is set or the terminal is dumb.
     public init(colour: Bool) { self.colour = colour }
 
-    /// Puts the text above the lines that are redrawn. Bad news are red where the terminal has colours.
+    /// Puts the text above the lines that are redrawn. Bad news is red where the terminal has colours.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard event.event != .heartbeat, event.event != .itemStarted, let text = EventText.line(event, status) else {
             refresh(status)

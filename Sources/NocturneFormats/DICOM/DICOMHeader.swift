@@ -9,7 +9,7 @@ extension DICOMObject {
     /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
     public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
         guard let object = try readHeader(ifDICOM: path) else {
-            throw DICOMReadError(.notReadable, path: path, detail: "the file does not start like a DICOM object")
+            throw DICOMReadError(.notReadable, path: path, detail: "not a file that starts like a DICOM object")
         }
         return object
     }

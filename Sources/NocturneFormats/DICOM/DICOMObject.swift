@@ -52,7 +52,7 @@ public struct DICOMObject: Sendable, Hashable {
     public var photometricInterpretation: String
     /// BitsAllocated (0028,0100): the size of a cell.
     public var bitsAllocated: Int?
-    /// BitsStored (0028,0101): those of the cell that have the value.
+    /// BitsStored (0028,0101): how many bits of the cell hold the value.
     public var bitsStored: Int?
     /// HighBit (0028,0102): the place of the highest of them, from 0.
     public var highBit: Int?

@@ -24,13 +24,13 @@ public enum DICOMScanner {
     }
 
     /// Whether the file starts like a DICOM object: "DICM" after the preamble, or a plausible first element without
-    /// one. Also false when the file cannot be read or is not a regular file. Reads 132 bytes.
+    /// one. Also false when the file cannot be read or is not a regular file. Reads at most 16 KiB.
     public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path) == 1 }
 
     /// Reads the headers of `paths`, which are files, and groups the objects into series.
     ///
     /// The result depends only on the set of paths and the files' contents, not on order or threads. Pixels are read
-    /// only for objects that share one SOPInstanceUID. Takes about 0.2 ms per typical file and thread, and 2 KB of
+    /// only for objects that share one SOPInstanceUID. Takes about 0.05 ms per small file and thread, and 2 KB of
     /// memory per file.
     /// - Parameters:
     ///   - rules: which series become volumes.

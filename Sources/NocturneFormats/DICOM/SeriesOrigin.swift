@@ -168,7 +168,7 @@ enum SeriesOrigin {
 
     /// The stated values.
     private static func values(of element: Element, in objects: [Object]) -> Set<String> {
-        var values = Set(objects.lazy.map { element.value($0) })
+        var values = Set(objects.lazy.map(element.value))
         values.remove("")
         return values
     }

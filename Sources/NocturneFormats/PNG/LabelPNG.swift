@@ -23,7 +23,7 @@ public enum LabelPNG {
     ) throws(PictureError) {
         precondition(bits == 8 || bits == 16, "samples of one or two bytes")
         let bytesInRow = width * bits / 8
-        // One chunk has all rows, and less than 2 GiB.
+        // One chunk has all rows: less than 1 GiB, half of what a chunk may have.
         guard width > 0, height > 0, labels.count == width * height, (bytesInRow + 1) * height < 1 << 30 else {
             throw PictureError(.invalidImage, path: path, "\(width)×\(height) pixels cannot be written")
         }

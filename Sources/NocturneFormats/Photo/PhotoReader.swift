@@ -16,8 +16,8 @@ public import NocturneSystem
 /// the highest eight are used, and CMYK is converted by channel × (255 − K) / 255, both as in Pillow, except for 16-bit
 /// grey, which Pillow clamps to 255. Colour profiles are not applied, as in training code that does not request it.
 ///
-/// A picture whose pixels the decoder finds missing or damaged is an error; a partial picture is never returned. HEVC and WebP store no
-/// checksums: changed bits in their pixels can give another whole picture, here as with every reader.
+/// A picture whose pixels the decoder finds missing or damaged is an error; a partial picture is never returned. Most of
+/// these formats have no checksums: changed bits in their pixels can give another whole picture, here as with every reader.
 public enum PhotoReader {
     /// Reads the header and predicts the cost of decoding; no pixel is decoded and little is allocated.
     /// - Parameter object: the header of the file, if it is DICOM and was read before.

@@ -88,7 +88,7 @@ extension Lowering {
     }
 
     /// Rows of a number of tokens, of lengths that the kernels divide well.
-    ///  The widest of 112 to 28 tokens that divides their number; one row for numbers without such a divisor.
+    /// The widest of 112 to 28 tokens that divides their number; one row for numbers without such a divisor.
     private static func rectangle(_ count: Int) -> [Int] {
         let width = stride(from: 112, through: 28, by: -1).first { count % $0 == 0 } ?? count
         return [count / width, width]

@@ -50,7 +50,7 @@ struct ProductStep: Step {
     private var rows: Int { (m + Self.blockM - 1) / Self.blockM }
     private var columns: Int { (n + Self.blockN - 1) / Self.blockN }
     /// Small products are computed several at a time.
-    ///  About 2^18 multiply-adds are a part: less work than that is not worth handing to a thread.
+    /// About 2^18 multiply-adds are a part: less work than that is not worth handing to a thread.
     private var together: Int { max(1, (1 << 18) / max(1, min(m, Self.blockM) * min(n, Self.blockN) * k)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {

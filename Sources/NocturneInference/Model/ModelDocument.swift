@@ -41,7 +41,7 @@ package struct ModelDocument: Decodable {
         let mean: Double?
         /// For ct and linear; above 0.
         let standardDeviation: Double?
-        /// For zScore: the voxels that are not 0 in all channels.
+        /// For zScore: the voxels that are not 0 in some channel, and the holes in them.
         let useMask: Bool?
         /// For zScore: the voxels that are not 0 in this channel.
         let nonzero: Bool?

@@ -92,7 +92,7 @@ public struct ModelFile: Hashable, Sendable {
     public let path: String
     /// Of the content.
     public let sha256: ContentDigest
-    /// The size: from 1 to 2^46.
+    /// The size: at least 1, below 2^46.
     public let bytes: Int
 }
 

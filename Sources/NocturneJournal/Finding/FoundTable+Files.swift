@@ -163,8 +163,8 @@ extension FoundTable {
     }
 
     /// Whole families of a recipe after one, each sorted by path.
-    /// - Returns: about 1,000 files, of fewer than eight families about 4,000, or one family of more; none when there are no more. The
-    ///   last one's name.
+    /// - Returns: about 1,000 files, or about 4,000 where these are fewer than eight families, or one larger family; none when there
+    ///   are no more. The last one's name.
     package func families(
         of recipe: Int,
         after last: String?

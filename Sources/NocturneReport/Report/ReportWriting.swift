@@ -95,7 +95,7 @@ extension Journal {
     nonisolated package func forEachPart(
         _ body: (_ records: [ItemRecord], _ place: Int) async throws -> Void
     ) async throws {
-        // From the id of the last item on: with an offset every part would count over all rows before it.
+        // From the id of the last item on: with an offset, each part would step over all rows before it.
         var (last, place): (Int64, Int) = (0, 0)
         while true {
             let records = try await records(after: last, limit: BatchReport.itemsPerPart)

@@ -54,8 +54,8 @@ public struct ReportedItem: Sendable {
             /// As in `statistics.csv`.
             package let measure: String
             /// In the measure's unit; null for a label that is missing.
-            /// The absolute z-score, to two decimal places and at most 99.
             @Nullable package var value: Double?
+            /// The absolute z-score, to two decimal places and at most 99.
             package let score: Double
             /// The fact for people, with the median or the range.
             package let text: String
@@ -66,8 +66,8 @@ public struct ReportedItem: Sendable {
             /// The name or abbreviation of the person.
             package let rater: String
             /// The number of the object; null for the item as a whole.
-            /// What the person found.
             @Nullable package var object: String?
+            /// What the person found.
             package let verdict: ReviewVerdict
             /// Empty for none.
             package let comment: String

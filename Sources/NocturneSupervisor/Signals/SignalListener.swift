@@ -34,7 +34,7 @@ public enum SignalListener {
         let source = try SignalSource(signals)
         let thread = Thread {
             var patience: Duration?
-            // The thread lives as long as the process; a wait that fails ends it.
+            // The thread lives as long as the process; a wait that fails ends the thread.
             while let event = try? source.next(within: patience) { patience = action(event) }
         }
         thread.name = "nocturne.signals"

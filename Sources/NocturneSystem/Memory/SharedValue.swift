@@ -1,7 +1,6 @@
 /// A large value that many others hold: copies share one instance until one of them is changed.
 ///
-/// Inlinable, so that who reads one field of the value does not copy all others with it: triage of DICOM series took a third
-/// longer with calls.
+/// Inlinable, so that reading one field does not copy all others: with calls, triage of DICOM series took a third longer.
 @frozen
 @propertyWrapper
 public struct SharedValue<Value: Sendable>: Sendable {

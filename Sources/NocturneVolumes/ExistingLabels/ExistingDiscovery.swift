@@ -153,7 +153,7 @@ struct ExistingDiscovery: InputClaims {
             source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { files[$0] } ?? []
             source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
-            // They concern the image as a separate input; here only its intensities are used.
+            // The notes concern the image as a separate input; here only its intensities are used.
             source.image?.notes = nil
             let optionTexts = options.fingerprintTexts()
             let stamps = ([file] + slices).map(\.stamp)

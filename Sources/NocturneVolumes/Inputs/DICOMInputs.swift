@@ -83,7 +83,7 @@ final class DICOMInputs: Sendable {
             for patient in patients {
                 let own = known[patient] ?? patient.sought
                 known[patient] = own
-                // The folders of one patient share the words, of which there are a hundred.
+                // The folders of one patient share the words.
                 if sought?.formUnion(own) == nil { sought = own }
             }
             return sought

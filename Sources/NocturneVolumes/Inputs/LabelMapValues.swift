@@ -14,7 +14,7 @@ package struct LabelMapValues: Equatable {
     /// A whole number, at most 65,535.
     package let highest: Int
 
-    /// So few voxels show too little.
+    /// Fewer voxels show too little.
     private static let leastVoxels = 1 << 15
     /// More values are those of a scan.
     private static let mostValues = 256

@@ -7,7 +7,7 @@ import NocturneNumerics
 protocol LabelInference: AnyObject {
     /// Tiles in all.
     var stepCount: Int { get }
-    /// With those that an earlier attempt has spared.
+    /// With those that an earlier attempt has saved.
     var stepsDone: Int { get }
     /// Whether all labels are known.
     var isFinished: Bool { get }

@@ -52,7 +52,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
     ) -> DiscoveredItem {
         let source = (try? found.volume.get()).map { found.source($0, model: rules.model, identifiers) }
         let optionTexts = rules.options.fingerprintTexts(of: source)
-        // Of all files of the volume: a change of any of them makes another item of it.
+        // Of all files of the volume: a change of any of them makes the result again.
         let versions = stamps.map(\.text) + [found.ownStamp].compactMap(\.self)
         var item = DiscoveredItem(
             key: found.key,

@@ -77,7 +77,7 @@ enum SegmentationReference {
                 values[segment.number] = rest.remove(at: place).value
             }
         }
-        // Names first: codes of several labels can be equal, such as those of both kidneys without a side.
+        // Names first: several labels can have one code, such as both kidneys, since a code names no side.
         take { ReferenceNames.areSame($0.label, $1.name) }
         take { segment, label in
             guard let own = segment.type, let code = label.code else { return false }
@@ -109,7 +109,7 @@ enum SegmentationReference {
     ) throws -> (labels: LabelVolume, overwritten: Int) {
         let shape = read.geometry.shape
         var buffer = try VoxelBuffer<UInt16>(count: shape.count)
-        // For all values of a voxel, so that the loop needs no comparison with a bound.
+        // An entry for every value that a voxel can have.
         var table = [UInt16](repeating: 0, count: 1 << 16)
         for (segment, value) in values { table[Int(segment)] = value }
         // One count for each slice, which one body writes: no thread waits for another one.

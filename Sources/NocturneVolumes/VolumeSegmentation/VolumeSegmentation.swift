@@ -77,7 +77,7 @@ package struct VolumeSegmentation: Recipe {
         return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
-    /// As many as the level uses that uses the fewest.
+    /// The number that the level with the fewest threads uses.
     package func threadsOfProcess(cores: Int) throws -> Int {
         try models.flatMap(\.levels).map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
     }

@@ -58,7 +58,7 @@ struct Submit: AsyncParsableCommand {
             program: program ?? Program.path,
             output: folder,
             plan: batch.plan,
-            // Running shards have a task already; lost ones have no journal.
+            // Running shards have a task already; the journal of a lost one is missing or damaged.
             shards: batch.shards.filter { $0.state == .waiting || $0.state == .stopped }.map(\.plan.number),
             threads: threads?.count ?? batch.plan.threads
         )
