@@ -57,8 +57,8 @@ public struct RegionFile: Hashable, Sendable {
             throw root.fault("regions", "has \(regions.count) regions, more than \(Self.maximumRegionCount)")
         }
         var entries: [Entry] = []
-        // Regions of the same items need different names, since results are listed by name. Which items patterns match is not
-        // known here.
+        // Regions of the same items need different names, since results are listed by name. Whether patterns match
+        // the same items is not known here.
         var everywhere: Set<String> = []
         for (index, tree) in regions.enumerated() {
             let place = "regions[\(index)]"

@@ -82,7 +82,7 @@ struct DescribedVolume {
             time: nil,
             pixelSpacing: placement.spacing,
             displayRange: nil,
-            // 1 is NIFTI_XFORM_SCANNER_ANAT, 0 means that there is no form.
+            // 1 is NIFTI_XFORM_SCANNER_ANAT, 0 means that the file has no such affine.
             qformCode: placement.isStated ? 1 : 0,
             sformCode: placement.isStated ? 1 : 0,
             qform: nil,

@@ -155,7 +155,7 @@ public final class BatchLock: Sendable {
         case unknown(Int32)
     }
 
-    /// Where the folder's lock file is now: another one lies there when the folder was deleted or moved away and made again.
+    /// Where the folder's lock file is now: another file than before if the folder was deleted or moved, and made again.
     package func place(in output: OutputFolder) -> Place { BatchLock.place(of: descriptor, in: output) }
 
     private static func place(of descriptor: Int32, in output: OutputFolder) -> Place {
