@@ -1,4 +1,5 @@
 public import NocturneSystem
+import Synchronization
 
 /// The resources of a synchronous algorithm: the idle compute threads, the cancellation flag that it must check, and the clock.
 ///
@@ -62,6 +63,50 @@ public struct ComputeScope: Sendable {
 }
 
 extension ComputeScope {
+    /// Works on portions one after the other. Meanwhile another thread stores the product of the portion before, and reads the
+    /// next portion.
+    ///
+    /// `read` and `store` are never called at the same time, and products are stored in the order of their portions. On one
+    /// thread everything is done in turn.
+    /// - Parameters:
+    ///   - read: the portion after the given one, or the first; nil when there is none. Called again once all products are
+    ///     stored, since these may have led to more portions.
+    ///   - work: makes the product of a portion.
+    ///   - store: takes a product.
+    /// - Throws: the first error; ``CancelledError`` once the flag is raised.
+    package func forEachPortion<Portion: Sendable, Product: Sendable>(
+        read: @Sendable (_ last: Portion?) throws -> Portion?,
+        work: @Sendable (Portion) throws -> Product,
+        store: @Sendable (Product) throws -> Void
+    ) throws {
+        var portion = try read(nil)
+        var product: Product?
+        while let current = portion {
+            let before = product
+            let next = Mutex(Result<Portion?, any Error>.success(nil))
+            let made = Mutex(Result<Product, any Error>?.none)
+            try forEach(2) { index in
+                // The work first: this thread takes it, and a helper that has stored and read may help with its loops.
+                if index == 0 {
+                    let result = Result { try work(current) }
+                    made.withLock { $0 = result }
+                } else {
+                    let result = Result {
+                        if let before { try store(before) }
+                        return try read(current)
+                    }
+                    next.withLock { $0 = result }
+                }
+            }
+            (portion, product) = (try next.withLock { try $0.get() }, try made.withLock { try $0?.get() })
+            if portion == nil, let last = product {
+                try store(last)
+                product = nil
+                portion = try read(current)
+            }
+        }
+    }
+
     /// Runs a computation with a new pool of threads, which is shut down afterwards.
     /// - Throws: ``ThreadStartError``, and what `body` throws.
     package static func withPool<Result: Sendable>(

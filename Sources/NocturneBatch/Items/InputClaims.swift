@@ -1,5 +1,6 @@
 public import NocturneJournal
 public import NocturneSystem
+import Synchronization
 
 /// What a recipe may ask about the files of the inputs. Every answer throws if the table of files cannot be read.
 public struct InputFiles: Sendable {
@@ -56,27 +57,45 @@ extension InputClaims {
 }
 
 /// Takes the items that a recipe finds, and hands them over some at a time: whatever their number, a recipe keeps none.
-public final class FoundItems {
-    private let isClaimed: (String) throws -> Bool
-    private let take: ([DiscoveredItem]) throws -> Void
-    private var portion: [DiscoveredItem] = []
-    private var bytes = 0
+public final class FoundItems: Sendable {
+    private struct Portion {
+        private var items: [DiscoveredItem] = []
+        private var bytes = 0
+
+        /// - Returns: the items, once they are a whole portion.
+        mutating func add(_ item: DiscoveredItem) -> [DiscoveredItem]? {
+            items.append(item)
+            bytes += item.source.utf8.count + 128 * item.inputs.count
+            return items.count == FoundTable.itemsAtOnce || bytes > FoundTable.bytesAtOnce ? remove() : nil
+        }
+
+        mutating func remove() -> [DiscoveredItem] {
+            defer { self = Portion() }
+            return items
+        }
+    }
+
+    private let isClaimed: @Sendable (String) throws -> Bool
+    private let take: @Sendable ([DiscoveredItem]) throws -> Void
+    private let portion = Mutex(Portion())
+    /// A whole portion, which is handed over while the recipe finds the next items.
+    private let waiting = Mutex<[DiscoveredItem]>([])
 
     /// - Parameters:
     ///   - isClaimed: whether another recipe has claimed the file at a path.
-    ///   - take: called with the items of each portion.
+    ///   - take: called with the items of each portion, in the order in which they were added.
     package init(
-        isClaimed: @escaping (String) throws -> Bool = { _ in false },
-        take: @escaping ([DiscoveredItem]) throws -> Void
+        isClaimed: @escaping @Sendable (String) throws -> Bool = { _ in false },
+        take: @escaping @Sendable ([DiscoveredItem]) throws -> Void
     ) {
         (self.isClaimed, self.take) = (isClaimed, take)
     }
 
     /// - Throws: what the receiver throws, such as a full disk.
     public func add(_ item: DiscoveredItem) throws {
-        portion.append(item)
-        bytes += item.source.utf8.count + 128 * item.inputs.count
-        if portion.count == FoundTable.itemsAtOnce || bytes > FoundTable.bytesAtOnce { try hand() }
+        let whole = portion.withLock { $0.add(item) }
+        // The one before may still wait if the recipe finds more than one portion in some families.
+        if let whole { try handOver(thenKeeping: whole) }
     }
 
     /// As ``add(_:)`` of each, in this order.
@@ -89,16 +108,19 @@ public final class FoundItems {
         if try !isClaimed(file.path) { try add(item) }
     }
 
-    /// Hands over the last portion.
+    /// Hands over the portion that waits. May be called while items are added.
+    package func handOver() throws { try handOver(thenKeeping: []) }
+
+    /// Hands over all items that are left.
     package func finish() throws {
-        if !portion.isEmpty { try hand() }
+        try handOver(thenKeeping: portion.withLock { $0.remove() })
+        try handOver()
     }
 
-    private func hand() throws {
-        defer {
-            portion.removeAll(keepingCapacity: true)
-            bytes = 0
+    private func handOver(thenKeeping next: [DiscoveredItem]) throws {
+        try waiting.withLock { waiting in
+            if !waiting.isEmpty { try take(waiting) }
+            waiting = next
         }
-        try take(portion)
     }
 }

@@ -36,36 +36,50 @@ package struct InputSearch: Sendable {
         try offer.run()
         let patients = try patients(claims, request, walk, table, scope)
         var all = Discovery(notes: walk.notes, patients: patients)
-        var unnamed = 0
+        all.notes += try addItems(of: claims, request, patients, to: table, scope)
+        try addUnclaimed(walk, request, patients, to: table, scope)
+        try merge(&all, in: table)
+        return all
+    }
+
+    /// Adds the items of all recipes.
+    /// - Returns: remarks that are not about a single item.
+    private func addItems(
+        of claims: [any InputClaims],
+        _ request: DiscoveryRequest,
+        _ patients: PatientFolders,
+        to table: FoundTable,
+        _ scope: ComputeScope
+    ) throws -> [String] {
+        let unnamed = Atomic(0)
+        var notes: [String] = []
         for (index, own) in claims.enumerated() {
             let found = FoundItems(
                 isClaimed: { try table.isClaimed($0, besides: index) },
                 take: { items in
                     let named = items.map { Self.named($0, request) }
-                    unnamed += zip(items, named).count { $1 == nil && $0.problem == nil }
+                    unnamed.add(zip(items, named).count { $1 == nil && $0.problem == nil }, ordering: .relaxed)
                     try add(zip(items, named).map { $1 ?? $0 }, of: index, to: table)
                 }
             )
-            var last: String?
-            while true {
-                try scope.check()
-                let portion = try table.families(of: index, after: last)
-                guard let end = portion.last else { break }
+            try scope.forEachPortion { before in
+                try table.families(of: index, after: before?.last)
+            } work: { portion in
                 try own.addItems(of: portion.families, patients, to: found)
-                last = end
+            } store: {
+                try found.handOver()
             }
-            all.notes += try own.finish(found)
+            notes += try own.finish(found)
             try found.finish()
         }
-        if let pattern = request.namePattern, unnamed > 0 {
-            let items = counted(unnamed, "item") + (unnamed == 1 ? " does" : " do")
-            all.notes.append(
+        let count = unnamed.load(ordering: .relaxed)
+        if let pattern = request.namePattern, count > 0 {
+            let items = counted(count, "item") + (count == 1 ? " does" : " do")
+            notes.append(
                 "--name \(pattern.text): \(items) not have every part of it, and keep the name of the file or folder"
             )
         }
-        try addUnclaimed(walk, request, patients, to: table, scope)
-        try merge(&all, in: table)
-        return all
+        return notes
     }
 
     /// The item with the name that the batch's pattern gives it; nil where it lacks a part of it. Without a pattern as it is.
@@ -183,52 +197,64 @@ private struct FileOffer {
     let claims: [any InputClaims]
     let scope: ComputeScope
 
+    /// What the recipes make of some files.
+    private struct Answers: Sendable {
+        var claimed: [FoundTable.Claimed] = []
+        var unclaimed: [(file: Int64, reason: ItemReason)] = []
+        /// Files that other files list.
+        var listed: [FoundFile] = []
+    }
+
     func run() throws {
-        try table.forEachFile(offer)
+        try scope.forEachPortion { before in
+            let files = try table.files(after: before?.last?.number ?? 0)
+            return files.isEmpty ? nil : files
+        } work: { files in
+            try answers(to: files)
+        } store: { answers in
+            try table.add(answers.claimed, unclaimed: answers.unclaimed)
+            try table.addListed(answers.listed)
+        }
         try table.endClaims()
     }
 
-    private func offer(_ rows: [(number: Int64, file: FoundFile)]) throws {
-        try scope.check()
+    private func answers(to rows: [(number: Int64, file: FoundFile)]) throws -> Answers {
         let silent = try request.silent.among(rows.map(\.file.path), flag: scope.flag)
         let files = rows.map { row in
             var file = row.file
             file.isUnresponsive = silent.contains(file.path)
             return file
         }
-        let answers = Mutex([Result<[FileClaim], any Error>](repeating: .success([]), count: files.count))
+        let results = Mutex([Result<[FileClaim], any Error>](repeating: .success([]), count: files.count))
         try scope.forEach(files.count) { index in
             let own = Result { try claims.map { try $0.claim(files[index]) } }
-            answers.withLock { $0[index] = own }
+            results.withLock { $0[index] = own }
         }
         request.trace.end()
-        var claimed: [FoundTable.Claimed] = []
-        var unclaimed: [(file: Int64, reason: ItemReason)] = []
-        var listed: [FoundFile] = []
-        for (place, answer) in answers.withLock({ $0 }).enumerated() {
-            let own = try answer.get()
+        var answers = Answers()
+        for (place, result) in results.withLock({ $0 }).enumerated() {
+            let own = try result.get()
             let (number, file) = (rows[place].number, files[place])
-            let before = claimed.count
+            let before = answers.claimed.count
             for (recipe, claim) in own.enumerated() {
                 let family: String?
                 switch claim {
                 case .member(let name): family = name ?? file.path
                 case .directory(let files):
                     family = file.path
-                    listed += files
+                    answers.listed += files
                 case .companion: family = nil
                 case .none: continue
                 }
                 let isSilent = file.isUnresponsive
-                claimed.append(.init(file: number, recipe: recipe, family: family, isUnresponsive: isSilent))
+                answers.claimed.append(.init(file: number, recipe: recipe, family: family, isUnresponsive: isSilent))
             }
             // Those that do not respond are reported with folders that do not.
-            if claimed.count == before, !file.isUnresponsive {
-                unclaimed.append((number, ItemReason.joined(own.compactMap(\.reason))))
+            if answers.claimed.count == before, !file.isUnresponsive {
+                answers.unclaimed.append((number, ItemReason.joined(own.compactMap(\.reason))))
             }
         }
-        try table.add(claimed, unclaimed: unclaimed)
-        try table.addListed(listed)
+        return answers
     }
 }
 

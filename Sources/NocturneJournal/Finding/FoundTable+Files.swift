@@ -54,15 +54,18 @@ extension FoundTable {
         INSERT OR IGNORE INTO file (path, name, root, sort, device, inode) VALUES (?, ?, ?, ?, ?, ?)
         """
 
+    /// Some files after a number, in the order in which they were added.
+    package func files(after last: Int64) throws(JournalError) -> [(number: Int64, file: FoundFile)] {
+        try use { db in
+            let sql = "SELECT number, path, name, root FROM file WHERE number > ? ORDER BY number LIMIT ?"
+            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce])
+                .map { (number: $0[0] as Int64, file: FoundFile(path: $0[1], name: $0[2], root: $0[3])) }
+        }
+    }
+
     /// Calls `body` with the files in the order in which they were added, some at a time; also with those that it adds.
     package func forEachFile(_ body: ([(number: Int64, file: FoundFile)]) throws -> Void) throws {
-        try forEachPortion(number: \.number, body) { last in
-            try use { db in
-                let sql = "SELECT number, path, name, root FROM file WHERE number > ? ORDER BY number LIMIT ?"
-                return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce])
-                    .map { (number: $0[0] as Int64, file: FoundFile(path: $0[1], name: $0[2], root: $0[3])) }
-            }
-        }
+        try forEachPortion(number: \.number, body) { last in try files(after: last) }
     }
 
     /// Whether the walk has found a file at this path.
@@ -163,12 +166,12 @@ extension FoundTable {
     }
 
     /// Whole families of a recipe after one, each sorted by path.
-    /// - Returns: about 1,000 files, or about 4,000 where these are fewer than eight families, or one larger family; none when there
-    ///   are no more. The last one's name.
+    /// - Returns: about 1,000 files, or about 4,000 where these are fewer than eight families, or one larger family; and the name
+    ///   of the last family. Nil when there are no more.
     package func families(
         of recipe: Int,
         after last: String?
-    ) throws(JournalError) -> (families: [[FoundFile]], last: String?) {
+    ) throws(JournalError) -> (families: [[FoundFile]], last: String)? {
         try use { db in
             let rows = try Row.fetchCursor(
                 db.cachedStatement(
@@ -180,7 +183,8 @@ extension FoundTable {
                 ),
                 arguments: [recipe, last ?? ""]
             )
-            var (families, count, last): ([[FoundFile]], Int, String?) = ([], 0, nil)
+            var (families, count): ([[FoundFile]], Int) = ([], 0)
+            var last: String?
             while let row = try rows.next() {
                 let family: String = row[0]
                 var file = FoundFile(path: row[1], name: row[2], root: row[3])
@@ -198,7 +202,7 @@ extension FoundTable {
             // Sorted here and not in SQL, whose order of texts is by bytes: paths are compared as Swift compares
             // strings.
             for index in families.indices where families[index].count > 1 { families[index].sort() }
-            return (families, last)
+            return last.map { (families, $0) }
         }
     }
 
