@@ -57,17 +57,11 @@ public struct Division: Sendable {
             let plan = try await writeShards(items, in: planned, count: count)
             FileSystem.remove(new)
             try await Journal.with(path: new) { journal in
-                // In the order of discovery, as a run on one machine has them.
-                var last: Int64 = 0
-                while true {
-                    let portion = try await planned.entries(after: last, limit: FoundTable.itemsAtOnce)
-                    guard portion.last != last else { break }
-                    last = portion.last
-                    try await journal.record(portion.entries)
-                }
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
             }
+            // In the order of discovery, as a run on one machine has them.
+            try await planned.copyItems(to: new)
             try FileSystem.move(new, to: output.journal)
             return plan
         } catch {
@@ -93,17 +87,13 @@ public struct Division: Sendable {
             try FileSystem.copy(output.events, to: output.earlierEvents)
         }
         try await Journal.with(path: output.journal) { journal in
-            try await record(items.map(\.place), of: planned, in: journal)
+            // Some hundred at a time: the texts of a series have tens of kilobytes.
+            for start in stride(from: 0, to: items.count, by: 256) {
+                try await journal.record(try await planned.entries(at: items[start...].prefix(256).map(\.place)))
+            }
             try await journal.set(.shardPlan, to: plan)
         }
         return plan
-    }
-
-    /// Some hundred at a time: the texts of a series have tens of kilobytes.
-    private func record(_ places: [Int64], of planned: Journal, in journal: Journal) async throws {
-        for start in stride(from: 0, to: places.count, by: 256) {
-            try await journal.record(try await planned.entries(at: places[start...].prefix(256)))
-        }
     }
 
     private func writeShards(
@@ -123,10 +113,9 @@ public struct Division: Sendable {
             let own = members.map { items[$0] }
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
-            try await Journal.with(path: folder + "/journal.sqlite") { journal in
-                try await record(own.map(\.place), of: planned, in: journal)
-                try await journal.set(.batchDescription, to: description)
-            }
+            let journal = folder + "/journal.sqlite"
+            try await Journal.with(path: journal) { try await $0.set(.batchDescription, to: description) }
+            try await planned.copyItems(at: own.map(\.place), to: journal)
             shards.append(
                 ShardPlan.Shard(
                     number: number,

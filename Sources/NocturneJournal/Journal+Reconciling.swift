@@ -19,7 +19,7 @@ extension Journal {
                     """
             )
             for action in actions {
-                if let entry = action.entry { try writer.write(entry) }
+                if let entry = action.entry { try writer.write(entry, foundAt: action.place) }
                 let code = action.isProcessed ? action.isAlone ? 2 : 1 : 0
                 try work.execute(arguments: [code, action.isEdited, action.isNews, action.place])
             }

@@ -44,6 +44,60 @@ extension Journal {
         }
     }
 
+    /// Adds items with all that was found of them to another journal, which has none, in one transaction.
+    ///
+    /// SQLite copies the rows: read and written one by one, the source files of a million would take several times as long.
+    /// - Parameters:
+    ///   - places: of the items in the order of discovery, as they were decided about by a plan in this journal; nil for all items.
+    ///   - path: of the other journal, which nobody has open.
+    package func copyItems(at places: [Int64]? = nil, to path: String) throws(JournalError) {
+        guard isOwn() else { throw .abandoned }
+        do {
+            try FaultPoint.journalRecord.pass()
+            try queue.writeWithoutTransaction { db in
+                // Exclusive: without the files in shared memory that do not work on every share.
+                try db.execute(sql: "ATTACH ? AS other", arguments: [path])
+                defer { try? db.execute(sql: "DETACH other") }
+                try db.execute(sql: "PRAGMA other.locking_mode = EXCLUSIVE")
+                try db.inTransaction(.deferred) {
+                    try Self.copyItems(at: places, db)
+                    return .commit
+                }
+            }
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    /// Copies to the attached database `other`.
+    private static func copyItems(at places: [Int64]?, _ db: Database) throws {
+        try db.execute(sql: "CREATE TEMP TABLE chosen (number INTEGER PRIMARY KEY, item INTEGER NOT NULL)")
+        if let places {
+            let choose = try db.cachedStatement(
+                sql: "INSERT INTO chosen (item) SELECT item FROM work WHERE place = ? AND item IS NOT NULL"
+            )
+            for place in places { try choose.execute(arguments: [place]) }
+        } else {
+            try db.execute(sql: "INSERT INTO chosen (item) SELECT id FROM item ORDER BY id")
+        }
+        let (own, inputs) = (
+            "key, name, foldedName, recipe, model, source, path, fingerprint, words, state, reason, code, stage, crashes",
+            "number, path, size, seconds, nanoseconds, touched"
+        )
+        func qualified(_ columns: String, _ table: String) -> String {
+            columns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")
+        }
+        try db.execute(
+            sql: """
+                INSERT INTO other.item (id, \(own)) SELECT c.number, \(qualified(own, "i"))
+                FROM chosen c JOIN main.item i ON i.id = c.item ORDER BY c.number;
+                INSERT INTO other.input (item, \(inputs)) SELECT c.number, \(qualified(inputs, "p"))
+                FROM chosen c JOIN main.input p ON p.item = c.item ORDER BY c.number, p.number;
+                DROP TABLE chosen;
+                """
+        )
+    }
+
     /// Takes over how some items of a shard stand, in one transaction: those that wait, and what is recorded already, are not
     /// changed.
     /// - Returns: the number of items that changed.

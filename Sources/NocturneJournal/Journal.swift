@@ -19,7 +19,7 @@ public actor Journal {
     public typealias LockPatience = @Sendable (_ waited: Duration) -> Bool
 
     private let executor: JournalExecutor
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
     /// What the search of the inputs finds, in temporary tables next to those of the items.
     public nonisolated let found: FoundTable
     private let mayWrite: @Sendable () -> Bool
@@ -111,7 +111,7 @@ public actor Journal {
     }
 
     /// Whether the file still belongs to this run.
-    private func isOwn() -> Bool {
+    func isOwn() -> Bool {
         if !isAbandoned, !mayWrite() { abandon() }
         return !isAbandoned
     }

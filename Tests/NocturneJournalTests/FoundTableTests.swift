@@ -1,3 +1,4 @@
+import Foundation
 import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
@@ -79,6 +80,46 @@ struct FoundTableTests {
         #expect(try journal.found.candidates(after: 0).compactMap(\.before?.name) == ["b", "c", "d", "e"])
         #expect(try await journal.absentCount() == 1)
         await journal.close()
+    }
+
+    @Test("Items are copied to another journal with all that was found of them, in the order of the places")
+    func copies() async throws {
+        try await TemporaryFolder.with { folder in
+            let journal = try await Journal.temporary()
+            try journal.found.begin()
+            try journal.found.add(["a", "b", "c", "d"].map { item($0) })
+            try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+            try journal.found.order()
+            let why = ItemReason(FaultCode("test", "reason"), "why", stage: "load")
+            let actions = try journal.found.candidates(after: 0).map { candidate in
+                var action = CandidateAction(place: candidate.place)
+                let state: ItemState = candidate.item.name == "c" ? .failed : .pending
+                action.entry = JournalEntry(candidate.item, name: "of " + candidate.item.name, state: state)
+                if state == .failed { action.entry?.reason = why }
+                return action
+            }
+            try await journal.perform(actions, at: "now")
+            for places in [[3, 1], [2], nil] as [[Int64]?] {
+                let path = folder("\(places?.count ?? 0).sqlite").path
+                try await Journal.with(path: path) { try await $0.set(.supervisor, to: "kept") }
+                try await journal.copyItems(at: places, to: path)
+                // The log is in the file: it can be moved.
+                #expect(!FileSystem.exists(path + "-wal") && !FileSystem.exists(path + "-shm"))
+                let expected = try await journal.entries(at: places ?? [1, 2, 3, 4])
+                try await Journal.with(path: path) { copy in
+                    let copied = try await copy.entries(after: 0, limit: 9).entries
+                    let kept = try await copy.value(of: .supervisor)
+                    #expect(copied == expected && kept == "kept")
+                }
+                #expect(expected.count == places?.count ?? 4)
+                #expect(expected.allSatisfy { $0.item.inputs.count == ($0.state == .failed ? 0 : 3) })
+            }
+            // Nothing of it is left in the first journal, which is as it was.
+            #expect(try await journal.items().count == 4)
+            let missing = folder("none/journal.sqlite").path
+            await #expect(throws: JournalError.self) { try await journal.copyItems(to: missing) }
+            await journal.close()
+        }
     }
 
     @Test("An item that is found before known ones gets its place in the order, and every result stays with its item")
