@@ -126,7 +126,8 @@ enum SeriesOrigin {
                 )
             }
         }
-        let dates = Set(objects.map(\.wrappedValue.seriesDate)).subtracting([""]).count
+        // Not by key paths, which copy the whole object for each text.
+        let dates = Set(objects.map { $0.wrappedValue.seriesDate }).subtracting([""]).count
         if dates > 1 {
             notes.append(
                 Note(
@@ -135,7 +136,7 @@ enum SeriesOrigin {
                 )
             )
         }
-        let folders = Set(objects.map(\.wrappedValue.folder)).count
+        let folders = Set(objects.map { $0.wrappedValue.folder }).count
         if folders > 1 {
             let others = common.isEmpty ? "" : " and " + common.joined(separator: ", ")
             notes.append(

@@ -34,7 +34,7 @@ enum SeriesTriage {
         }
         let grouped = groups
         return try scope.map(groups.count) { index in
-            looking(grouped[index].map(\.wrappedValue.path))
+            looking(grouped[index].map { $0.wrappedValue.path })
             return SeriesOrigin.parts(grouped[index]).flatMap { part in
                 triaged(part.objects, rules, flag: scope.flag).map { $0.divided(as: part) }
             }

@@ -7,7 +7,7 @@ package final class KeptHeaders<Header: Sendable>: Sendable {
     private let most: Int
 
     /// - Parameter most: how many are kept; a DICOM header takes 2 KB, and reading one again 30 µs.
-    package init(most: Int = 8192) { self.most = most }
+    package init(most: Int = 2048) { self.most = most }
 
     /// Whether another header would be kept.
     package var hasRoom: Bool { kept.withLock { $0.count < most } }

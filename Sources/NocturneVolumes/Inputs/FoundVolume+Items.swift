@@ -6,7 +6,6 @@ import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
-import Synchronization
 
 /// What items for volumes have in common, whatever is done with them.
 extension FoundVolume {
@@ -65,7 +64,9 @@ extension FoundVolume {
     /// The stamps of all files by path.
     /// - Throws: `CancelledError`.
     static func stamps(of found: [FoundVolume], scope: ComputeScope) throws -> [String: FoundFile.Stamp] {
-        try FoundFile.stamps(of: Array(Set(found.flatMap(\.allFiles))), scope: scope)
+        var known: Set<String> = []
+        let files = found.flatMap(\.allFiles).filter { known.insert($0.path).inserted }
+        return try FoundFile.stamps(of: files, scope: scope)
     }
 }
 
@@ -73,12 +74,8 @@ extension FoundFile {
     /// The stamps of files by path.
     /// - Throws: `CancelledError`.
     static func stamps(of files: [FoundFile], scope: ComputeScope) throws -> [String: Stamp] {
-        let stamps = Mutex([String: Stamp]())
-        try scope.forEach(files.count) { index in
-            let stamp = files[index].stamp
-            stamps.withLock { $0[files[index].path] = stamp }
-        }
-        return stamps.withLock { $0 }
+        let stamps = try scope.map(files.count) { files[$0].stamp }
+        return Dictionary(zip(files.lazy.map(\.path), stamps)) { first, _ in first }
     }
 }
 
