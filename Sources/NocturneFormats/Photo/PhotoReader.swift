@@ -61,13 +61,14 @@ public enum PhotoReader {
         _ limits: PhotoLimits,
         _ object: DICOMObject? = nil
     ) throws(PhotoError) -> any PhotoSource {
-        let format = try format(of: path)
+        let format = try format(of: path, isDICOM: object != nil)
         return format == .dicom
             ? try DICOMPhotoSource(photoAt: path, object) : try LibrarySource(format, path: path, limits: limits)
     }
 
     /// The format, recognised by the first bytes.
-    private static func format(of path: String) throws(PhotoError) -> PhotoFacts.Format {
+    /// - Parameter isDICOM: whether the file was read as DICOM before; otherwise that is found out.
+    private static func format(of path: String, isDICOM: Bool) throws(PhotoError) -> PhotoFacts.Format {
         let head: [UInt8]
         do throws(FileSystemError) {
             head = try FileDescriptor(reading: path, points: .inputHead).read(count: 16, at: 0)
@@ -86,7 +87,7 @@ public enum PhotoReader {
         {
             return .heic
         }
-        if DICOMScanner.looksLikeDICOM(path) { return .dicom }
+        if isDICOM || DICOMScanner.looksLikeDICOM(path) { return .dicom }
         throw PhotoError(
             .notAPicture,
             path: path,
