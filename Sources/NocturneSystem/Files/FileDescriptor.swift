@@ -3,7 +3,7 @@ internal import Glibc
 
 /// An open file, closed when it goes out of scope.
 ///
-/// Reads and writes are repeated when a signal interrupts them, and continued when they are short.
+/// Opening, reads and writes are repeated when a signal interrupts them, and continued when they are short.
 ///
 /// ```swift
 /// let file = try FileDescriptor(reading: "/data/volume.nii")
@@ -94,7 +94,9 @@ public struct FileDescriptor: ~Copyable {
         mode: mode_t = 0o666,
         accepts accepted: Accepted = .anything
     ) throws(FileSystemError) {
-        let opened = Self.call(points.open) { Glibc.open(path, flags, mode) }
+        var opened: Int32
+        // A file system over a network may wait in `open`, which a signal then interrupts.
+        repeat { opened = Self.call(points.open) { Glibc.open(path, flags, mode) } } while opened < 0 && errno == EINTR
         guard opened >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
         var status = stat()
         if accepted != .anything, fstat(opened, &status) == 0, FileSystem.Kind(status) != .file {
