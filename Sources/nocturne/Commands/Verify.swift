@@ -25,8 +25,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
-    @Option(help: "Items to check in parallel. Default: number of cores.", transform: ThreadCount.parse)
-    var threads: ThreadCount?
+    @OptionGroup private var compute: ThreadArguments
 
     @Option(
         help: ArgumentHelp(
@@ -56,7 +55,7 @@ struct Verify: AsyncParsableCommand {
             flag.cancel()
             return nil
         }
-        let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
+        let pool = try ComputePool(width: compute.width)
         defer { pool.shutdown() }
         // A program that reads the JSON needs no count.
         let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Program.time) : nil
