@@ -93,6 +93,18 @@ struct VolumeBatchTests {
         #expect(try schema("batch").faults(in: Data(damaged.utf8)).count == 2)
     }
 
+    @Test("Outputs of a network that are not numbers fail the item with the model and the planes")
+    func notNumbers() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        let outcome = try await bench.run(engine: FailingEngine(.notANumber))
+        #expect(outcome.counts.failed == 1 && outcome.counts.completed == 0)
+        let reason = try #require(try await bench.reason("one"))
+        #expect(reason.contains("threshold"))
+        #expect(reason.contains("the network returned NaN or infinite values, in planes 1 to 8 of 24 of its grid"))
+        #expect(!FileSystem.exists(bench.output.item("one")))
+    }
+
     @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
     func sameForAll() async throws {
         let bench = try BatchBench(model: "Models/classes-16")

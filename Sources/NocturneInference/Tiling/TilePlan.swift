@@ -1,3 +1,4 @@
+public import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 
@@ -185,13 +186,15 @@ public struct TilePlan: Hashable, Sendable {
     /// - Parameters:
     ///   - image: `[channel][z][y][x]` of ``imageShape``, normalised.
     ///   - tile: `[channel][z][y][x]` of ``patch``, written completely.
-    /// - Complexity: one write per voxel of the tile.
+    /// - Throws: `CancelledError`, after which the tile holds no meaningful values.
+    /// - Complexity: one write per voxel of the tile, in parallel by planes.
     public func cut(
         tile index: Int,
         from image: UnsafeBufferPointer<Float>,
         channels: Int,
-        into tile: UnsafeMutableBufferPointer<Float>
-    ) {
+        into tile: UnsafeMutableBufferPointer<Float>,
+        scope: ComputeScope
+    ) throws(CancelledError) {
         precondition(image.count == channels * imageShape.count, "the image does not fill its shape")
         precondition(tile.count == channels * patch.count, "the tile does not fill its shape")
         guard let source = image.baseAddress, let target = tile.baseAddress else { return }
@@ -204,24 +207,25 @@ public struct TilePlan: Hashable, Sendable {
         let (insideZ, insideY, insideX) = (inside(0), inside(1), inside(2))
         let fromX = start.x + insideX.lowerBound - padding.x
         let continues = rule.padding == .edge
-        for channel in 0..<channels {
-            for z in 0..<patch.z {
-                for y in 0..<patch.y {
-                    let row = target + ((channel * patch.z + z) * patch.y + y) * patch.x
-                    // Whole rows of the tile beyond the image, unless its border continues.
-                    guard continues || insideZ.contains(z) && insideY.contains(y) else {
-                        row.update(repeating: 0, count: patch.x)
-                        continue
-                    }
-                    let placeZ = min(max(start.z + z - padding.z, 0), imageShape.z - 1)
-                    let placeY = min(max(start.y + y - padding.y, 0), imageShape.y - 1)
-                    let from = ((channel * imageShape.z + placeZ) * imageShape.y + placeY) * imageShape.x + fromX
-                    let inside = source + from
-                    let (before, after) = continues ? (inside[0], inside[insideX.count - 1]) : (0, 0)
-                    row.update(repeating: before, count: insideX.lowerBound)
-                    (row + insideX.lowerBound).update(from: inside, count: insideX.count)
-                    (row + insideX.upperBound).update(repeating: after, count: patch.x - insideX.upperBound)
+        let (values, rows) = (ParallelReader(source), ParallelBuffer(target))
+        // Every plane is written by one body only.
+        try scope.forEach(channels * patch.z) { plane in
+            let (channel, z) = (plane / patch.z, plane % patch.z)
+            for y in 0..<patch.y {
+                let row = rows + (plane * patch.y + y) * patch.x
+                // Whole rows of the tile beyond the image, unless its border continues.
+                guard continues || insideZ.contains(z) && insideY.contains(y) else {
+                    row.update(repeating: 0, count: patch.x)
+                    continue
                 }
+                let placeZ = min(max(start.z + z - padding.z, 0), imageShape.z - 1)
+                let placeY = min(max(start.y + y - padding.y, 0), imageShape.y - 1)
+                let from = ((channel * imageShape.z + placeZ) * imageShape.y + placeY) * imageShape.x + fromX
+                let inside = values + from
+                let (before, after) = continues ? (inside[0], inside[insideX.count - 1]) : (0, 0)
+                row.update(repeating: before, count: insideX.lowerBound)
+                (row + insideX.lowerBound).update(from: inside, count: insideX.count)
+                (row + insideX.upperBound).update(repeating: after, count: patch.x - insideX.upperBound)
             }
         }
     }

@@ -27,12 +27,16 @@ extension SessionSet {
         }
         // The sum is used again for every tile, so that it has to be cleared.
         agreement?.begin()
-        sum.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
+        let count = sum.count
+        try sum.withParallelBuffer { sum in
+            try scope.forEachRange(of: count, by: 1 << 20) { range in
+                (sum + range.lowerBound).update(repeating: 0, count: range.count)
+            }
+        }
         // In a fixed order: a sum of floating-point numbers depends on it.
         for session in sessions {
             for axes in passes.flips { try add(session, axes, model, agreement, scope) }
         }
-        let count = sum.count
         try sum.withParallelBuffer { sum in
             try scope.forEachRange(of: count, by: 1 << 16) { range in
                 for index in range { sum[index] /= Float(runs) }

@@ -84,9 +84,9 @@ final class TileBlending {
         let row = plan.row(ofTile: tile)
         if tile == plan.tiles(inRow: row).lowerBound { agreement.begin(row: row) }
         let set = sessions
-        image.withUnsafeBufferPointer { image in
-            set.input.withUnsafeMutableBufferPointer { input in
-                plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
+        try image.withUnsafeBufferPointer { image in
+            try set.input.withUnsafeMutableBufferPointer { input in
+                try plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input, scope: scope)
             }
         }
         let constant = set.input.withUnsafeBufferPointer {
@@ -100,16 +100,15 @@ final class TileBlending {
                 if constant == nil { agreement.add(counts, row: row) }
                 try set.keep(constant, index)
             }
-            try set.sum.withUnsafeBufferPointer { logits in
-                guard Self.isFinite(logits) else {
-                    throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))
-                }
-                try accumulator.value.add(logits, tile: tile, scope: scope)
-            }
+            try set.sum.withUnsafeBufferPointer { try accumulator.value.add($0, tile: tile, scope: scope) }
         }
         guard stepsDone % plan.tilesInRow == 0 else { return 0..<0 }
         var finished = 0..<0
-        for accumulator in accumulators { finished = try accumulator.value.finishRow(scope: scope) }
+        for accumulator in accumulators {
+            finished = try accumulator.value.finishRow(scope: scope)
+            // Counted there: to look at each tile by itself would be a further pass over all classes, on one thread.
+            if accumulator.value.nonFiniteCount > 0 { throw NonFiniteLogits(planes: finished, of: plan.imageShape.z) }
+        }
         let known = blur?.computablePlanes(afterPlanes: finished.upperBound) ?? finished.upperBound
         planes = planes.upperBound..<max(planes.upperBound, grid.planes(known: known))
         return planes
@@ -158,17 +157,6 @@ final class TileBlending {
         for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
         return sum
     }
-
-    /// Whether there is no NaN and no infinity: times 0, those do not give 0.
-    private static func isFinite(_ values: UnsafeBufferPointer<Float>) -> Bool {
-        let bytes = UnsafeRawBufferPointer(values)
-        var sum = SIMD16<Float>(repeating: 0)
-        let whole = values.count / 16
-        for index in 0..<whole {
-            sum += bytes.loadUnaligned(fromByteOffset: index * 64, as: SIMD16<Float>.self) * 0
-        }
-        return sum.sum() == 0 && values[(whole * 16)...].allSatisfy(\.isFinite)
-    }
 }
 
 /// A level with its input for one volume.
@@ -184,12 +172,10 @@ struct PreparedLevel {
 
 /// A network returned NaN or infinite values.
 struct NonFiniteLogits: Error, CustomStringConvertible {
-    let tile: Int
+    let planes: Range<Int>
     let of: Int
-    let start: GridZYX
     var description: String {
-        "the network returned NaN or infinite values in tile \(tile + 1) of \(of), which starts at "
-            + "voxel \(start) of the padded network grid"
+        "the network returned NaN or infinite values, in planes \(planes.lowerBound + 1) to \(planes.upperBound) of \(of) of its grid"
     }
 }
 

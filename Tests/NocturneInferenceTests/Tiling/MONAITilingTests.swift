@@ -1,4 +1,5 @@
 import Foundation
+import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneTestSupport
@@ -104,8 +105,10 @@ struct MONAITilingTests {
         let image = (0..<2 * shape.count).map { Float($0 + 1) }
         var tile = [Float](repeating: -1, count: 2 * plan.patch.count)
         for index in 0..<plan.tileCount {
-            image.withUnsafeBufferPointer { image in
-                tile.withUnsafeMutableBufferPointer { plan.cut(tile: index, from: image, channels: 2, into: $0) }
+            try image.withUnsafeBufferPointer { image in
+                try tile.withUnsafeMutableBufferPointer {
+                    try plan.cut(tile: index, from: image, channels: 2, into: $0, scope: .serial())
+                }
             }
             let start = plan.start(ofTile: index)
             var expected: [Float] = []

@@ -1,3 +1,4 @@
+import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneTestSupport
@@ -83,8 +84,10 @@ struct TilePlanTests {
             let image = (0..<2 * shape.count).map { Float($0 + 1) }
             var tile = [Float](repeating: -1, count: 2 * plan.patch.count)
             for index in 0..<plan.tileCount {
-                image.withUnsafeBufferPointer { image in
-                    tile.withUnsafeMutableBufferPointer { plan.cut(tile: index, from: image, channels: 2, into: $0) }
+                try image.withUnsafeBufferPointer { image in
+                    try tile.withUnsafeMutableBufferPointer {
+                        try plan.cut(tile: index, from: image, channels: 2, into: $0, scope: .serial())
+                    }
                 }
                 let start = plan.start(ofTile: index)
                 var expected: [Float] = []
