@@ -53,9 +53,10 @@ public struct Division: Sendable {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
         let new = output.journal + ".part"
+        let newFiles = ["", "-wal", "-shm"].map { new + $0 }
         do {
             let plan = try await writeShards(items, in: planned, count: count)
-            FileSystem.remove(new)
+            for path in newFiles { FileSystem.remove(path) }
             try await Journal.with(path: new) { journal in
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
@@ -65,7 +66,7 @@ public struct Division: Sendable {
             try FileSystem.move(new, to: output.journal)
             return plan
         } catch {
-            for path in [new, output.shards, output.shards + ".part"] { FileSystem.remove(path) }
+            for path in newFiles + [output.shards, output.shards + ".part"] { FileSystem.remove(path) }
             throw error
         }
     }

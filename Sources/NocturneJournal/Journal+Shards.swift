@@ -44,7 +44,8 @@ extension Journal {
         }
     }
 
-    /// Adds items with all that was found of them to another journal, which has none, in one transaction.
+    /// Adds items with all that was found of them to another journal, which has none. After an error that journal is damaged and
+    /// is to be removed.
     ///
     /// SQLite copies the rows: read and written one by one, the source files of a million would take several times as long.
     /// - Parameters:
@@ -55,10 +56,14 @@ extension Journal {
         do {
             try FaultPoint.journalRecord.pass()
             try queue.writeWithoutTransaction { db in
-                // Exclusive: without the files in shared memory that do not work on every share.
+                // Before the file is attached, which opens it: then it needs no shared memory, which not every share has.
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                defer { try? db.execute(sql: "PRAGMA locking_mode = NORMAL") }
                 try db.execute(sql: "ATTACH ? AS other", arguments: [path])
                 defer { try? db.execute(sql: "DETACH other") }
-                try db.execute(sql: "PRAGMA other.locking_mode = EXCLUSIVE")
+                // A log would take the space of all rows once more, and a full disk could show only when it is moved into the
+                // file, where SQLite reports nothing.
+                try db.execute(sql: "PRAGMA other.journal_mode = OFF")
                 try db.inTransaction(.deferred) {
                     try Self.copyItems(at: places, db)
                     return .commit

@@ -65,7 +65,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Next to a database SQLite looks for a file with the pages before an interrupted change. In transactions over several
+    /// Next to a database SQLite looks for a file with the pages before an interrupted change. In transactions that write several
     /// databases, which this program never makes, its end names a further file, which SQLite removes afterwards: whoever hands a
     /// journal on could have any file removed. Source: `readSuperJournal` and `pager_delsuper` in SQLite's pager.c.
     /// - Throws: ``JournalError`` for such a file; `FileSystemError`.
