@@ -82,6 +82,19 @@ struct FoundTableTests {
         await journal.close()
     }
 
+    @Test("Source files go with their item, also where it is merged, and their number is given again")
+    func removed() throws {
+        let table = try FoundTable()
+        try table.add([item("a")])
+        try table.add([item("a"), item("b")]) { $0.name == "b" ? nil : "not this model" }
+        try table.add([item("c"), item("c")]) { _ in "not this model" }
+        try table.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+        try table.remove(paths: ["/in/b"])
+        try table.add([item("d"), item("e"), item("f")])
+        #expect(try table.items().map(\.name).sorted() == ["a", "c", "d", "e", "f"])
+        #expect(try table.items().allSatisfy { $0.inputs == item($0.name).inputs })
+    }
+
     @Test("Items are copied to another journal with all that was found of them, in the order of the places")
     func copies() async throws {
         try await TemporaryFolder.with { folder in
@@ -103,7 +116,7 @@ struct FoundTableTests {
                 let path = folder("\(places?.count ?? 0).sqlite").path
                 try await Journal.with(path: path) { try await $0.set(.supervisor, to: "kept") }
                 try await journal.copyItems(at: places, to: path)
-                // The log is in the file: it can be moved.
+                // Nothing belongs to the file any longer: it can be moved.
                 #expect(!FileSystem.exists(path + "-wal") && !FileSystem.exists(path + "-shm"))
                 let expected = try await journal.entries(at: places ?? [1, 2, 3, 4])
                 try await Journal.with(path: path) { copy in

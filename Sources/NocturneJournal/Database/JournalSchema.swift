@@ -145,7 +145,7 @@ enum JournalSchema {
     ///   belongs to another one.
     /// - `unclaimed`: the files that no recipe has a use for, and why.
     /// - `found`: one row for each item of each recipe, in any order. `objection` states why its model must not process it.
-    /// - `foundInput`: the source files of each.
+    /// - `foundInput`: the source files of each, which go with it: SQLite gives the number of a removed row again.
     /// - `work`: what is done about each found item, in the order of discovery. `action` is 0 for nothing, 1 for processing, 2
     ///   for processing it alone, 3 once it was taken out of its turn; `isNews` is 1 where the state is reported although
     ///   nothing is done.
@@ -200,6 +200,8 @@ enum JournalSchema {
             touched INTEGER,
             PRIMARY KEY (found, number)
         ) WITHOUT ROWID;
+        CREATE TEMP TRIGGER removedInputs AFTER DELETE ON found
+            BEGIN DELETE FROM foundInput WHERE found = OLD.number; END;
         CREATE TEMP TABLE work (
             place INTEGER PRIMARY KEY,
             found INTEGER NOT NULL,

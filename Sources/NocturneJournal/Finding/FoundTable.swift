@@ -154,11 +154,8 @@ public final class FoundTable: Sendable {
             let removed = try portion.filter { try isRemoved($0.item) }.map(\.number)
             guard !removed.isEmpty else { return }
             try change { db in
-                for number in removed {
-                    for sql in ["DELETE FROM found WHERE number = ?", "DELETE FROM foundInput WHERE found = ?"] {
-                        try db.cachedStatement(sql: sql).execute(arguments: [number])
-                    }
-                }
+                let statement = try db.cachedStatement(sql: "DELETE FROM found WHERE number = ?")
+                for number in removed { try statement.execute(arguments: [number]) }
             }
         }
     }
