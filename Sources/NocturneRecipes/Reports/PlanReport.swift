@@ -149,20 +149,8 @@ package struct PlanReport: Encodable, Sendable {
         }
         items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
         (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)
-        // What differs from the batch that the folder holds.
-        var held: Batch?
-        if let existing, let earlier = existing.batch.description {
-            let changes = description.changes(from: earlier)
-            let withdrawn = WithdrawnResults(description, withUnselected: !changes.isEmpty)
-            held = Batch(
-                output: existing.batch.output.path,
-                changes: changes,
-                counts: states,
-                vanished: try await journal.absentCount(),
-                withdrawn: try await withdrawn.count(in: journal)
-            )
-        }
-        (batch, self.notes) = (held, found.notes)
+        batch = try await existing?.batch.compared(with: description, counts: states)
+        self.notes = found.notes
     }
 
     private static func searchingInputs(
@@ -180,6 +168,26 @@ package struct PlanReport: Encodable, Sendable {
                     .run(request, scope: scope, into: table)
             }
         }
+    }
+}
+
+extension PlannedBatch {
+    /// What differs from a plan whose items the journal has; nil for a folder without a batch.
+    /// - Parameter counts: how many items are in each state.
+    fileprivate func compared(
+        with description: BatchDescription,
+        counts: [String: Int]
+    ) async throws -> PlanReport.Batch? {
+        guard let earlier = self.description else { return nil }
+        let changes = description.changes(from: earlier)
+        let withdrawn = WithdrawnResults(description, withUnselected: !changes.isEmpty)
+        return PlanReport.Batch(
+            output: output.path,
+            changes: changes,
+            counts: counts,
+            vanished: try await journal.absentCount(),
+            withdrawn: try await withdrawn.count(in: journal)
+        )
     }
 }
 

@@ -132,10 +132,7 @@ extension ModelValidation {
         _ normalizations: [[Normalization]],
         oneHot: [UInt16]
     ) throws(ModelPackageError) -> CascadeLevel {
-        let orientationText = raw.orientation ?? CascadeLevel.Orientation.stored.rawValue
-        guard let orientation = CascadeLevel.Orientation(rawValue: orientationText) else {
-            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK, LPS or stored", found: orientationText)
-        }
+        let orientation = try orientation(raw.orientation, key: key)
         let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
         guard transpose.sorted() == [0, 1, 2] else {
             throw refuse("\(key).transpose", expected: "0, 1 and 2 in some order", found: transpose)
@@ -185,6 +182,14 @@ extension ModelValidation {
             oneHotLabels: oneHot,
             networks: try networks(raw.networks, files: files, key: "\(key).networks")
         )
+    }
+
+    private func orientation(_ raw: String?, key: String) throws(ModelPackageError) -> CascadeLevel.Orientation {
+        let text = raw ?? CascadeLevel.Orientation.stored.rawValue
+        guard let orientation = CascadeLevel.Orientation(rawValue: text) else {
+            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK, LPS or stored", found: text)
+        }
+        return orientation
     }
 
     /// The patch with three axes, and whether the section gives two of them; checks the spacing too, which has as many.
