@@ -56,7 +56,8 @@ extension InputClaims {
     public func finish(_ items: FoundItems) throws -> [String] { [] }
 }
 
-/// Takes the items that a recipe finds, and hands them over some at a time: whatever their number, a recipe keeps none.
+/// Takes the items that a recipe finds, one after the other, and hands them over some at a time: whatever their number, a recipe
+/// keeps none.
 public final class FoundItems: Sendable {
     private struct Portion {
         private var items: [DiscoveredItem] = []

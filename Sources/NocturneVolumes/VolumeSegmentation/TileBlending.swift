@@ -107,7 +107,7 @@ final class TileBlending {
         for accumulator in accumulators {
             finished = try accumulator.value.finishRow(scope: scope)
             // Counted there: to look at each tile by itself would be a further pass over all classes, on one thread.
-            if accumulator.value.nonFiniteCount > 0 { throw NonFiniteLogits(planes: finished, of: plan.imageShape.z) }
+            if accumulator.value.nonFiniteCount > 0 { throw NonFiniteLogits(in: finished, grid) }
         }
         let known = blur?.computablePlanes(afterPlanes: finished.upperBound) ?? finished.upperBound
         planes = planes.upperBound..<max(planes.upperBound, grid.planes(known: known))
@@ -172,10 +172,13 @@ struct PreparedLevel {
 
 /// A network returned NaN or infinite values.
 struct NonFiniteLogits: Error, CustomStringConvertible {
-    let planes: Range<Int>
-    let of: Int
-    var description: String {
-        "the network returned NaN or infinite values, in planes \(planes.lowerBound + 1) to \(planes.upperBound) of \(of) of its grid"
+    let description: String
+
+    /// - Parameter planes: of the grid's window.
+    init(in planes: Range<Int>, _ grid: ModelGrid) {
+        let (first, last) = (grid.window.lower.z + planes.lowerBound + 1, grid.window.lower.z + planes.upperBound)
+        description =
+            "the network returned NaN or infinite values, in planes \(first) to \(last) of \(grid.shape.z) of its grid"
     }
 }
 

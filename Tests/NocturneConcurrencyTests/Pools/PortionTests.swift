@@ -67,17 +67,23 @@ struct PortionTests {
     @Test("a portion is worked on while the product before it is stored")
     func overlap() async throws {
         try await withPools(widths: [2]) { pool in
-            let second = Gate()
+            let (second, first) = (Gate(), Gate())
             let products = Shared<[Int]>([])
             try await pool.run {
                 try ComputeScope(pool: pool, flag: CancellationFlag()).forEachPortion { last -> Int? in
                     last == 2 ? nil : (last ?? 0) + 1
                 } work: { portion in
-                    if portion == 2 { second.open() }
+                    // Each waits for the other: for ever, if one were done after the other.
+                    if portion == 2 {
+                        second.open()
+                        first.wait()
+                    }
                     return portion
                 } store: { product in
-                    // Would wait for ever if the second portion were worked on later.
-                    if product == 1 { second.wait() }
+                    if product == 1 {
+                        first.open()
+                        second.wait()
+                    }
                     products.withLock { $0.append(product) }
                 }
             }
