@@ -87,8 +87,10 @@ let package = Package(
         // - zlib-ng 2.3.3: level 1 is 1.3 to 1.5 times the size; level 2 CT 1.1 to 1.2 and 0.99.
         // The bytes of libdeflate and zlib-ng differ between releases.
         .target(name: "CNocturneDeflate"),
+        // What is done with tiles on a device: one source for C and for a device's compiler.
+        .target(name: "CTileKernels"),
         // ONNX Runtime's C interface and that of NVIDIA's driver, likewise.
-        .target(name: "CONNXRuntime"),
+        .target(name: "CONNXRuntime", dependencies: ["CTileKernels"]),
         // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift. WebP: libwebp. HEIC: libheif, which is
         // loaded at run time, since it is linked with encoders under the GPL.
         .target(
@@ -155,7 +157,7 @@ let package = Package(
             "NocturneInference",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix", "CNocturneKernels",
-                "CONNXRuntime",
+                "CONNXRuntime", "CTileKernels",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             // What the generated Swift beside it was made from.

@@ -22,8 +22,8 @@ static bool allocate(conort_run *run, conort_tensor *one, char *reason, size_t r
         return false;
     }
     void *memory = NULL;
-    if (run->pinned != NULL) {
-        if (!conort_done(library, library->AllocatorAlloc(run->pinned, one->bytes, &memory), reason, reason_bytes)) {
+    if (run->memory != NULL) {
+        if (!conort_done(library, library->AllocatorAlloc(run->memory, one->bytes, &memory), reason, reason_bytes)) {
             return false;
         }
     } else if (posix_memalign(&memory, 64, one->bytes) != 0) {
@@ -34,33 +34,36 @@ static bool allocate(conort_run *run, conort_tensor *one, char *reason, size_t r
         return false;
     }
     one->values = memory;
-    memset(memory, 0, one->bytes);
+    if (!run->is_on_device) memset(memory, 0, one->bytes);
+    /* Page-locked memory is bound as memory of the processor: the library copies outputs onto themselves that are bound as
+       page-locked memory of the device (1.31), and refuses that. */
+    const void *kind = run->is_on_device ? run->memory_info : library->cpu;
     return conort_done(library,
-                       /* As memory of the processor: the library copies outputs onto themselves that are bound as
-                          page-locked memory of the device (1.31), and refuses that. */
-                       library->CreateTensorWithDataAsOrtValue(library->cpu, memory, one->bytes, one->extents,
+                       library->CreateTensorWithDataAsOrtValue(kind, memory, one->bytes, one->extents,
                                                                (size_t)one->rank, FLOAT32, &one->tensor),
                        reason, reason_bytes);
 }
 
-/* Page-locked memory, which the device reads without a copy by the driver; ordinary memory serves where there is none. */
-static void find_pinned(conort_run *run) {
+/* Finds an allocator for memory of the device, or for page-locked memory that the device reads without a copy by the driver. */
+static bool find_memory(conort_run *run, char *reason, size_t reason_bytes) {
     const conort_library *library = run->network->library;
-    char unused[512];
-    if (run->network->cuda < 0) return;
-    /* A device allocator (0) of the memory that a processor gets as output (-1: OrtMemTypeCPUOutput). */
-    if (!conort_done(library, library->CreateMemoryInfo("CudaPinned", 0, run->network->cuda, -1, &run->pinned_info),
-                     unused, sizeof unused)) {
-        run->pinned_info = NULL;
-        return;
+    const char *name = run->is_on_device ? "Cuda" : "CudaPinned";
+    /* The memory that a processor gets as output, or the device's own: OrtMemTypeCPUOutput, OrtMemTypeDefault. */
+    int type = run->is_on_device ? 0 : -1;
+    /* A device allocator: 0. */
+    if (!conort_done(library, library->CreateMemoryInfo(name, 0, run->network->cuda, type, &run->memory_info), reason,
+                     reason_bytes)) {
+        run->memory_info = NULL;
+        return false;
     }
-    if (conort_done(library, library->CreateAllocator(run->network->session, run->pinned_info, &run->pinned), unused,
-                    sizeof unused)) {
-        return;
+    if (conort_done(library, library->CreateAllocator(run->network->session, run->memory_info, &run->memory), reason,
+                    reason_bytes)) {
+        return true;
     }
-    library->ReleaseMemoryInfo(run->pinned_info);
-    run->pinned_info = NULL;
-    run->pinned = NULL;
+    library->ReleaseMemoryInfo(run->memory_info);
+    run->memory_info = NULL;
+    run->memory = NULL;
+    return false;
 }
 
 static bool read_shape(const conort_library *library, const void *value, conort_tensor *one, char *reason,
@@ -121,7 +124,13 @@ static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, c
         !conort_done(library, library->CreateIoBinding(network->session, &run->binding), reason, reason_bytes)) {
         return false;
     }
-    find_pinned(run);
+    char unused[512];
+    /* Ordinary memory serves where there is no page-locked memory. */
+    if (run->is_on_device) {
+        if (!find_memory(run, reason, reason_bytes)) return false;
+    } else if (network->cuda >= 0) {
+        find_memory(run, unused, sizeof unused);
+    }
     for (size_t index = 0; index < network->inputs; index++) {
         conort_tensor *one = &run->buffers[index];
         if (ranks[index] < 0 || ranks[index] > CONORT_MAX_RANK) {
@@ -146,8 +155,8 @@ static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, c
     return conort_start_thread(run, reason, reason_bytes);
 }
 
-conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, char *reason,
-                        size_t reason_bytes) {
+conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, const tile_device *tiles,
+                        char *reason, size_t reason_bytes) {
     conort_run *run = calloc(1, sizeof *run);
     conort_tensor *buffers = calloc(network->inputs + network->outputs + 1, sizeof *buffers);
     if (run == NULL || buffers == NULL) {
@@ -157,6 +166,8 @@ conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t
         return NULL;
     }
     run->network = network;
+    run->is_on_device = tiles != NULL && network->cuda >= 0;
+    if (tiles != NULL) run->tiles = *tiles;
     run->buffers = buffers;
     pthread_mutex_init(&run->lock, NULL);
     pthread_condattr_t clock;

@@ -1,58 +1,31 @@
-#include "CONNXRuntime.h"
+#include "driver.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The driver's interface, "cu", without its headers: a result of 0 is success. */
-typedef struct {
-    int (*Init)(unsigned);
-    int (*DriverGetVersion)(int *);
-    int (*DeviceGetCount)(int *);
-    int (*DeviceGet)(int *, int);
-    int (*DeviceGetName)(char *, int, int);
-    int (*DeviceTotalMem_v2)(size_t *, int);
-    int (*DevicePrimaryCtxRetain)(void **, int);
-    int (*DevicePrimaryCtxRelease_v2)(int);
-    int (*CtxPushCurrent_v2)(void *);
-    int (*CtxPopCurrent_v2)(void **);
-    int (*MemGetInfo_v2)(size_t *, size_t *);
-    int (*GetErrorString)(int, const char **);
-} driver;
-
-static void failed(const driver *cuda, int code, const char *step, char *reason, size_t reason_bytes) {
+void conort_driver_failed(const driver *cuda, int code, const char *step, char *reason, size_t reason_bytes) {
     const char *text = NULL;
     if (cuda->GetErrorString(code, &text) != 0 || text == NULL) text = "unknown error";
     snprintf(reason, reason_bytes, "the NVIDIA driver cannot %s: %s", step, text);
 }
 
-static int open_driver(driver *cuda, char *reason, size_t reason_bytes) {
+int conort_open_driver(driver *cuda, char *reason, size_t reason_bytes) {
     void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
         snprintf(reason, reason_bytes, "this machine has no NVIDIA driver (libcuda.so.1)");
         return -1;
     }
-#define F(name) \
+#define F(name, arguments) \
     if ((*(void **)&cuda->name = dlsym(handle, "cu" #name)) == NULL) { \
         snprintf(reason, reason_bytes, "the NVIDIA driver has no function cu" #name); \
         return -1; \
     }
-    F(Init)
-    F(DriverGetVersion)
-    F(DeviceGetCount)
-    F(DeviceGet)
-    F(DeviceGetName)
-    F(DeviceTotalMem_v2)
-    F(DevicePrimaryCtxRetain)
-    F(DevicePrimaryCtxRelease_v2)
-    F(CtxPushCurrent_v2)
-    F(CtxPopCurrent_v2)
-    F(MemGetInfo_v2)
-    F(GetErrorString)
+    DRIVER_FUNCTIONS(F)
 #undef F
     int code = cuda->Init(0);
     if (code != 0) {
-        failed(cuda, code, "be initialised", reason, reason_bytes);
+        conort_driver_failed(cuda, code, "be initialised", reason, reason_bytes);
         return -1;
     }
     return 0;
@@ -60,11 +33,11 @@ static int open_driver(driver *cuda, char *reason, size_t reason_bytes) {
 
 int conort_device_count(char *reason, size_t reason_bytes) {
     driver cuda;
-    if (open_driver(&cuda, reason, reason_bytes) != 0) return -1;
+    if (conort_open_driver(&cuda, reason, reason_bytes) != 0) return -1;
     int count = 0;
     int code = cuda.DeviceGetCount(&count);
     if (code == 0) return count;
-    failed(&cuda, code, "count its devices", reason, reason_bytes);
+    conort_driver_failed(&cuda, code, "count its devices", reason, reason_bytes);
     return -1;
 }
 
@@ -74,7 +47,7 @@ int conort_device_facts(int index, int with_free, conort_device *device, char *r
     size_t total = 0, unused = 0, left = 0;
     void *context = NULL;
     memset(device, 0, sizeof *device);
-    if (open_driver(&cuda, reason, reason_bytes) != 0) return -1;
+    if (conort_open_driver(&cuda, reason, reason_bytes) != 0) return -1;
     int code = cuda.DeviceGet(&handle, index);
     if (code == 0) code = cuda.DeviceGetName(device->name, sizeof device->name, handle);
     if (code == 0) code = cuda.DeviceTotalMem_v2(&total, handle);
@@ -90,7 +63,7 @@ int conort_device_facts(int index, int with_free, conort_device *device, char *r
         }
     }
     if (code != 0) {
-        failed(&cuda, code, "use the device", reason, reason_bytes);
+        conort_driver_failed(&cuda, code, "use the device", reason, reason_bytes);
         return -1;
     }
     device->total_bytes = total;
@@ -115,7 +88,7 @@ void conort_driver_version(char *text, size_t text_bytes) {
             if (code == 0) return;
         }
     }
-    if (open_driver(&cuda, unused, sizeof unused) == 0 && cuda.DriverGetVersion(&number) == 0) {
+    if (conort_open_driver(&cuda, unused, sizeof unused) == 0 && cuda.DriverGetVersion(&number) == 0) {
         snprintf(text, text_bytes, "CUDA %d.%d", number / 1000, number % 1000 / 10);
     }
 }

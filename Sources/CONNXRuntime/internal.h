@@ -110,9 +110,12 @@ struct conort_run {
     conort_network *network;
     void *binding;
     void *options;
-    /* Of page-locked memory; NULL where the buffers are ordinary memory. */
-    void *pinned_info;
-    void *pinned;
+    /* Of page-locked memory, or of the device; NULL where the buffers are ordinary memory. */
+    void *memory_info;
+    void *memory;
+    bool is_on_device;
+    /* Whose kernels write the inputs; no functions where the caller does. */
+    tile_device tiles;
     conort_tensor *buffers;
     pthread_t thread;
     bool has_thread;

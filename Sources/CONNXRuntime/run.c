@@ -21,6 +21,8 @@ static bool bind_inputs(conort_run *run, char *reason, size_t reason_bytes) {
 
 bool conort_run_once(conort_run *run, char *reason, size_t reason_bytes) {
     const conort_library *library = run->network->library;
+    /* On this thread, which is left alone when the device does not answer. */
+    if (run->tiles.wait != NULL && run->tiles.wait(run->tiles.owner, reason, reason_bytes) != 0) return false;
     return bind_inputs(run, reason, reason_bytes) &&
            conort_done(library, library->RunWithBinding(run->network->session, run->options, run->binding), reason,
                        reason_bytes) &&
@@ -60,11 +62,11 @@ static void free_buffer(conort_run *run, conort_tensor *one) {
     char unused[256];
     if (one->tensor != NULL) library->ReleaseValue(one->tensor);
     if (one->values == NULL) return;
-    if (run->pinned == NULL) {
+    if (run->memory == NULL) {
         free(one->values);
         return;
     }
-    conort_done(library, library->AllocatorFree(run->pinned, one->values), unused, sizeof unused);
+    conort_done(library, library->AllocatorFree(run->memory, one->values), unused, sizeof unused);
 }
 
 void conort_free_run(conort_run *run) {
@@ -87,8 +89,8 @@ void conort_free_run(conort_run *run) {
         free_buffer(run, &run->buffers[index]);
     }
     if (run->options != NULL) library->ReleaseRunOptions(run->options);
-    if (run->pinned != NULL) library->ReleaseAllocator(run->pinned);
-    if (run->pinned_info != NULL) library->ReleaseMemoryInfo(run->pinned_info);
+    if (run->memory != NULL) library->ReleaseAllocator(run->memory);
+    if (run->memory_info != NULL) library->ReleaseMemoryInfo(run->memory_info);
     pthread_cond_destroy(&run->changed);
     pthread_mutex_destroy(&run->lock);
     free(run->buffers);
@@ -108,8 +110,6 @@ int64_t conort_output_extent(const conort_run *run, size_t index, int axis) {
 float *conort_buffer(const conort_run *run, int of_outputs, size_t index) {
     return buffer_at(run, of_outputs, index)->values;
 }
-
-int conort_is_pinned(const conort_run *run) { return run->pinned != NULL; }
 
 int conort_start(conort_run *run) {
     char unused[256];

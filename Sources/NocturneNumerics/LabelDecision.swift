@@ -23,6 +23,9 @@ public enum LabelDecision: Hashable, Sendable {
         }
     }
 
+    /// The logit above which a region is chosen; nil where the largest logit is.
+    package var threshold: Float? { isRegions ? limit : nil }
+
     var isRegions: Bool { if case .regions = self { true } else { false } }
 
     /// The logit above which a region is chosen.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs batches on a stand-in for an NVIDIA GPU that fails: no wrong label, no lost item, no run that hangs.
 
-    Tools/proofs/device_faults.py NOCTURNE [--runs 30] [--only lost,memory,wrong,slow,hang] [--output FILE]
+    Tools/proofs/device_faults.py NOCTURNE [--runs 30] [--only lost,memory,wrong,slow,hang,launch,kernel] [--output FILE]
 
-The stand-in (stand_in_gpu.c, built with the C compiler) takes the places of ONNX Runtime, driver and cuDNN. Networks on the
-device run in the real ONNX Runtime on the processor, and from one run on the device is lost, has no memory, returns other
-values, is slow or never answers. Each run processes six made volumes of 512 tiles with `--device cuda:0`, which is checked
+The stand-in (stand_in_gpu.c, built with the C compiler) takes the places of ONNX Runtime, driver, cuDNN and NVRTC. Networks on
+the device run in the real ONNX Runtime on the processor, and from one run on the device is lost, has no memory, returns other
+values, is slow or never answers, or kernels for its tiles cannot be started or compute other values. Each run processes six made volumes of 512 tiles with `--device cuda:0`, which is checked
 every `--recheck` tiles, and continues once where it ended with 75. Then every item must be complete, with the labels of a run
 of `builtin`, and `nocturne verify` must accept the batch. At the end one check in 500 tiles must have found the wrong values.
 
@@ -40,16 +40,22 @@ VOLUMES = 6
 EDGE = 72
 #: Seconds after which a run counts as hung: a device that does not answer is left after 120.
 PATIENCE = 300
-FAULTS = ("lost", "memory", "wrong", "slow", "hang")
+FAULTS = ("lost", "memory", "wrong", "slow", "hang", "launch", "kernel")
 
 
 @dataclass(frozen=True)
 class Case:
     fault: str
-    #: The number of the first run with the fault.
+    #: The number of the first run, or start of a kernel, with the fault.
     start: int
     #: One tile in so many is checked.
     recheck: int
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether every item is completed on the device: a slow one is not at fault, and kernels that fail when they are
+        compared with the processor, some 200 starts before the first item, are not used."""
+        return self.fault == "slow" or (self.fault in ("launch", "kernel") and self.start <= 40)
 
 
 def cases(count: int, faults: list[str]) -> list[Case]:
@@ -60,7 +66,10 @@ def cases(count: int, faults: list[str]) -> list[Case]:
     starts, rechecks = (1, 2, 40, 513, 1010, 1600, 2030, 2900), (500, 50, 500, 7, 500, 1)
     for number in range(max(count - len(found), 0) if others else 0):
         turn = number // len(others)
-        found.append(Case(others[number % len(others)], starts[turn % len(starts)], rechecks[turn % len(rechecks)]))
+        fault, start = others[number % len(others)], starts[turn % len(starts)]
+        # Kernels start three times for a tile, and some hundred times when they are compared with the processor.
+        start *= 4 if fault in ("launch", "kernel") and start > 40 else 1
+        found.append(Case(fault, start, rechecks[turn % len(rechecks)]))
     return found
 
 
@@ -77,7 +86,7 @@ def build(folder: Path) -> dict[str, str]:
     """The variables with which Nocturne finds the stand-in."""
     folder.mkdir()
     source = Path(__file__).with_name("stand_in_gpu.c")
-    for name in ("libonnxruntime.so.1", "libcuda.so.1", "libcudnn.so.9"):
+    for name in ("libonnxruntime.so.1", "libcuda.so.1", "libcudnn.so.9", "libnvrtc.so.13"):
         command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(folder / name), str(source), "-ldl", "-lpthread"]
         subprocess.run(command, check=True)
     real = next((Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so*"), None)
@@ -162,10 +171,9 @@ def main() -> None:
             for key in ("wrong", "lost", "hung", "verify"):
                 total[key] += row.get(key, 0)
             total["exit"] += row.get("exit", 0) != 0
-            # Nothing is slow enough to be a fault; every other fault is one, once.
             missed = row.get("noted", 0) == 0
-            total["unnoticed"] += case.fault != "slow" and missed
-            total["withoutReason"] += case.fault == "slow" and not missed
+            total["unnoticed"] += not case.is_silent and missed
+            total["withoutReason"] += case.is_silent and not missed
     print(f"{len(rows)} runs: " + ", ".join(f"{count} {key}" for key, count in sorted(total.items())))
     if options.output:
         options.output.write_text(json.dumps(rows, indent=1) + "\n")

@@ -1,13 +1,20 @@
-/* A stand-in for an NVIDIA GPU, for Tools/proofs/device_faults.py: the same file is built as libonnxruntime.so, libcuda.so.1 and
-   libcudnn.so.9. Networks "on the GPU" run in the real ONNX Runtime on the processor, with a fault from one run on.
+/* A stand-in for an NVIDIA GPU, for Tools/proofs/device_faults.py: the same file is built as libonnxruntime.so, libcuda.so.1,
+   libcudnn.so.9 and libnvrtc.so.13. Networks "on the GPU" run in the real ONNX Runtime on the processor, and Nocturne's kernels
+   as C, with a fault from one run on. Its memory is the processor's.
 
-   STAND_IN_ONNXRUNTIME is the path of the real library, STAND_IN_FAULT one of lost, memory, wrong, slow and hang, and
-   STAND_IN_FROM the number of the first run with the fault, from 1. */
+   STAND_IN_ONNXRUNTIME is the path of the real library, STAND_IN_FAULT one of lost, memory, wrong, slow, hang, launch (kernels
+   cannot be started) and kernel (a kernel computes other values), and STAND_IN_FROM the number of the first run, or start of a
+   kernel, with the fault, from 1. For Tools/benchmarks/device_share.py a run computes nothing (wait), and takes
+   STAND_IN_MILLISECONDS; its beginning and end, in seconds, are appended to the file STAND_IN_TIMES. */
+#include "../../Sources/CTileKernels/include/CTileKernels.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ONNX Runtime: places in the table of its interface, which never change. */
@@ -15,8 +22,12 @@ enum {
     CREATE_STATUS = 0,
     CREATE_SESSION = 7,
     CREATE_TENSOR = 49,
+    CREATE_MEMORY_INFO = 68,
+    DEFAULT_ALLOCATOR = 78,
     GET_PROVIDERS = 125,
     FREE_PROVIDERS = 126,
+    CREATE_ALLOCATOR = 131,
+    FREE_ALLOCATOR = 132,
     RUN = 133,
     BIND_OUTPUT = 137,
     APPEND_CUDA = 204,
@@ -30,6 +41,13 @@ typedef struct {
     const void *const *(*table)(uint32_t version);
     const char *(*version)(void);
 } interface_base;
+
+/* Set while a run does not end: the driver waits for it, then. */
+static volatile int is_hung;
+
+static void wait_for_device(void) {
+    while (is_hung) pause();
+}
 
 static const void *real[COUNT], *ours[COUNT];
 static const interface_base *base;
@@ -89,6 +107,41 @@ static void *bind_output(void *binding, const char *name, const void *tensor) {
     return ((void *(*)(void *, const char *, const void *))real[BIND_OUTPUT])(binding, name, tensor);
 }
 
+/* Memory of the device is the processor's; there is no page-locked memory. */
+static void *create_memory_info(const char *name, int kind, int device, int type, void **info) {
+    typedef void *(*function)(const char *, int, int, int, void **);
+    int is_device = strcmp(name, "Cuda") == 0;
+    void *status = ((function)real[CREATE_MEMORY_INFO])(is_device ? "Cpu" : name, kind, device, type, info);
+    if (status == NULL && is_device) note(*info, ours, 0);
+    return status;
+}
+
+static void *create_allocator(const void *session, const void *info, void **allocator) {
+    int place = find(info);
+    if (place < 0 || facts[place].value != ours) return failure("no such memory");
+    (void)session;
+    return ((void *(*)(void **))real[DEFAULT_ALLOCATOR])(allocator);
+}
+
+static void free_allocator(void *allocator) { (void)allocator; }
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *wait_only(void) {
+    const char *time = getenv("STAND_IN_MILLISECONDS"), *path = getenv("STAND_IN_TIMES");
+    double begin = now();
+    usleep((unsigned)(time != NULL ? atoi(time) : 1) * 1000);
+    FILE *file = path != NULL ? fopen(path, "a") : NULL;
+    if (file == NULL) return NULL;
+    fprintf(file, "%.6f %.6f\n", begin, now());
+    fclose(file);
+    return NULL;
+}
+
 static void *run(void *session, const void *options, const void *binding) {
     static long runs;
     int place = find(session);
@@ -102,7 +155,9 @@ static void *run(void *session, const void *options, const void *binding) {
     if (is_faulty && strcmp(fault, "lost") == 0) return failure("CUDA failure 719: unspecified launch failure");
     if (is_faulty && strcmp(fault, "memory") == 0) return failure("CUDA failure 2: out of memory");
     if (is_faulty && strcmp(fault, "slow") == 0) usleep(2000);
-    while (is_faulty && strcmp(fault, "hang") == 0) pause();
+    if (is_faulty && strcmp(fault, "wait") == 0) return wait_only();
+    if (is_faulty && strcmp(fault, "hang") == 0) is_hung = 1;
+    wait_for_device();
     void *status = ((void *(*)(void *, const void *, const void *))real[RUN])(session, options, binding);
     place = find(binding);
     if (status == NULL && is_faulty && strcmp(fault, "wrong") == 0 && place >= 0) {
@@ -134,6 +189,9 @@ static const void *const *table(uint32_t version) {
     memcpy(ours, found, sizeof ours);
     ours[CREATE_SESSION] = (void *)create_session;
     ours[CREATE_TENSOR] = (void *)create_tensor;
+    ours[CREATE_MEMORY_INFO] = (void *)create_memory_info;
+    ours[CREATE_ALLOCATOR] = (void *)create_allocator;
+    ours[FREE_ALLOCATOR] = (void *)free_allocator;
     ours[GET_PROVIDERS] = (void *)get_providers;
     ours[FREE_PROVIDERS] = (void *)free_providers;
     ours[RUN] = (void *)run;
@@ -167,6 +225,77 @@ int cuDevicePrimaryCtxRelease_v2(int device) { return (void)device, 0; }
 int cuCtxPushCurrent_v2(void *context) { return (void)context, 0; }
 int cuCtxPopCurrent_v2(void **context) { return *context = NULL, 0; }
 int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = (size_t)20 << 30, *total = (size_t)24 << 30, 0; }
+/* Compute capability 9.0. */
+int cuDeviceGetAttribute(int *value, int attribute, int device) { return (void)device, *value = attribute == 75 ? 9 : 0, 0; }
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) { return (*address = (uintptr_t)calloc(1, bytes)) == 0 ? 2 : 0; }
+int cuMemFree_v2(uint64_t address) { return wait_for_device(), free((void *)address), 0; }
+int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t bytes) { return memset((void *)to, value, bytes), 0; }
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) { return memcpy((void *)to, from, bytes), 0; }
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) { return wait_for_device(), memcpy(to, (void *)from, bytes), 0; }
+int cuModuleLoadData(void **module, const void *code) { return (void)code, *module = ours, 0; }
+int cuCtxSynchronize(void) { return wait_for_device(), 0; }
+
+/* The number of a kernel, from 1. */
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    const char *names[] = {
+#define NAME(name) #name "_kernel",
+        TILE_KERNELS(NAME)
+    };
+    (void)module;
+    for (uintptr_t index = 0; index < tile_kernel_count; index++) {
+        if (strcmp(names[index], name) == 0) return *function = (void *)(index + 1), 0;
+    }
+    return 500;
+}
+
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned height, unsigned depth,
+                   unsigned shared, void *stream, void **parameters, void **extra) {
+    static long launches;
+    long long count = *(long long *)parameters[1];
+    const char *fault = getenv("STAND_IN_FAULT"), *from = getenv("STAND_IN_FROM");
+    (void)height, (void)depth, (void)shared, (void)stream, (void)extra;
+    pthread_mutex_lock(&lock);
+    int is_faulty = fault != NULL && ++launches >= (from != NULL ? atol(from) : 1);
+    pthread_mutex_unlock(&lock);
+    if (y != 1 || z != 1 || (long long)x * threads < count || (is_faulty && strcmp(fault, "launch") == 0)) return 719;
+    /* A device takes a thousandth of the processor's time for a kernel. The first ones are compared with the processor. */
+    if (is_faulty && strcmp(fault, "wait") == 0 && launches > 500) {
+        const tile_odd *odd = parameters[0];
+        if ((uintptr_t)function - 1 == tile_odd_kernel_number) memset(odd->found, 0, (size_t)count * sizeof *odd->found);
+        return 0;
+    }
+    switch ((tile_kernel)((uintptr_t)function - 1)) {
+#define LOOP(name) \
+    case name##_kernel_number: \
+        for (long long index = 0; index < count; index++) name##_body(parameters[0], index); \
+        break;
+        TILE_KERNELS(LOOP)
+    default: return 400;
+    }
+    if (is_faulty && strcmp(fault, "kernel") == 0 && (uintptr_t)function - 1 == tile_blend_kernel_number) {
+        const tile_blend *blend = parameters[0];
+        long long slots = (long long)blend->depth * blend->classes * blend->shape.y * blend->shape.x;
+        for (long long index = 0; index < slots; index++) blend->sums[index] = -blend->sums[index];
+    }
+    return 0;
+}
+
+/* CUDA's compiler: its code is not looked at. */
+int nvrtcCreateProgram(void **program, const char *source, const char *name, int count, const char *const *headers,
+                       const char *const *names) {
+    return (void)name, (void)count, (void)headers, (void)names, *program = (void *)(uintptr_t)source, 0;
+}
+int nvrtcCompileProgram(void *program, int count, const char *const *options) {
+    return (void)options, count == 2 && strstr(program, "tile_blend_body") != NULL ? 0 : 6;
+}
+int nvrtcGetProgramLogSize(void *program, size_t *bytes) { return (void)program, *bytes = 1, 0; }
+int nvrtcGetProgramLog(void *program, char *log) { return (void)program, *log = 0; }
+int nvrtcGetCUBINSize(void *program, size_t *bytes) { return (void)program, *bytes = 1, 0; }
+int nvrtcGetCUBIN(void *program, char *code) { return (void)program, *code = 0; }
+int nvrtcDestroyProgram(void **program) { return *program = NULL, 0; }
+
+/* NVRTC asks for the driver's cache. */
+int cuGetExportTable(const void **found, const void *id) { return (void)id, *found = NULL, 500; }
 int cuGetErrorString(int code, const char **text) { return (void)code, *text = "an error", 0; }
 
 size_t cudnnGetVersion(void) { return 91900; }

@@ -3,6 +3,8 @@
 
    Functions that can fail return NULL or another value than 0 and write the reason, as text, to `reason`. */
 #pragma once
+#include "CTileKernels.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,18 +50,17 @@ size_t conort_port_count(const conort_network *network, int of_outputs);
 int conort_describe(const conort_network *network, int of_outputs, size_t index, conort_port *port, char *reason,
                     size_t reason_bytes);
 
-/* Binds all inputs to these extents, which are contiguous in the order of the inputs, and runs the network once with zeros:
-   the shapes of outputs, and the memory, are known after that. */
-conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, char *reason,
-                        size_t reason_bytes);
+/* Binds all inputs to these extents, which are contiguous in the order of the inputs, and runs the network once: the shapes of
+   outputs, and the memory, are known after that. With `tiles`, which is copied, the buffers of a network on a device are memory
+   of that device, with any values at first, and each run begins once all kernels so far have ended; else they are zeros. */
+conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, const tile_device *tiles,
+                        char *reason, size_t reason_bytes);
 /* Also frees the buffers; of a run that has not ended, neither its buffers nor its thread. */
 void conort_free_run(conort_run *run);
 int conort_output_rank(const conort_run *run, size_t index);
 int64_t conort_output_extent(const conort_run *run, size_t index, int axis);
-/* The buffer of an input or output. Not to be touched while a run is in progress. */
+/* The buffer of an input or output, which may be an address of the device. Not to be touched while a run is in progress. */
 float *conort_buffer(const conort_run *run, int of_outputs, size_t index);
-/* Whether the buffers are page-locked memory of the driver. */
-int conort_is_pinned(const conort_run *run);
 /* Begins a run on the thread of `run`. Returns 0 on success. */
 int conort_start(conort_run *run);
 /* Waits for the end. Returns 0 when it has ended well, 1 if it is still running after that time, -1 when it failed, with the
@@ -81,3 +82,6 @@ int conort_device_count(char *reason, size_t reason_bytes);
 int conort_device_facts(int index, int with_free, conort_device *device, char *reason, size_t reason_bytes);
 /* The driver's version, such as "580.159.04", or that of the CUDA interface that it has. */
 void conort_driver_version(char *text, size_t text_bytes);
+
+/* Memory and kernels of a device of the NVIDIA driver. Kept until the process ends. Returns 0 on success. */
+int conort_tiles(int device, tile_device *tiles, char *reason, size_t reason_bytes);

@@ -1,5 +1,7 @@
 internal import CONNXRuntime
+internal import CTileKernels
 import NocturneSystem
+internal import Synchronization
 
 /// An NVIDIA GPU, as its driver describes it.
 struct CUDADevice: Sendable, Equatable {
@@ -59,5 +61,36 @@ struct CUDADevice: Sendable, Equatable {
     static var cudnnVersion: String? {
         let number = Int(conort_cudnn())
         return number == 0 ? nil : "\(number / 10000).\(number / 100 % 100).\(number % 100)"
+    }
+}
+
+extension TileDevice {
+    private static let cuda = Mutex<[Int: Result<TileDevice, EngineError>]>([:])
+
+    /// A device of the NVIDIA driver, whose kernels compute the bits of the processor; else why it cannot be used. Compiled and
+    /// compared once per process.
+    static func cuda(_ number: Int) -> Result<TileDevice, EngineError> {
+        cuda.withLock { known in
+            if let found = known[number] { return found }
+            let made = Result { () throws(EngineError) in try makeCUDA(number) }
+            known[number] = made
+            return made
+        }
+    }
+
+    private static func makeCUDA(_ number: Int) throws(EngineError) -> TileDevice {
+        var (message, functions) = (MessageBuffer(), tile_device())
+        guard message.fill({ conort_tiles(Int32(number), &functions, $0, $1) }) == 0 else {
+            throw .noDevice(EngineError.condensed(message.text))
+        }
+        let device = TileDevice("cuda:\(number)", functions)
+        let kernel: String?
+        do {
+            kernel = try device.kernel(differingFrom: .host)
+        } catch {
+            throw .noDevice("\(error)")
+        }
+        if let kernel { throw .noDevice("\(device.name) computes other values than the processor in \(kernel)") }
+        return device
     }
 }

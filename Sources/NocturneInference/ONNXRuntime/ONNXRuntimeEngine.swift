@@ -14,6 +14,8 @@ public struct ONNXRuntimeEngine: InferenceEngine {
     private let gpu: CUDADevice?
     /// Why `auto` does not use a GPU; nil if it does, or was not asked for.
     private let absence: String?
+    /// The GPU, where tiles can stay on it; else why they cannot. Nil for the processor.
+    private let tiles: Result<TileDevice, EngineError>?
     private let environment: [String: String]
     private var weights = PackedWeights()
 
@@ -33,6 +35,7 @@ public struct ONNXRuntimeEngine: InferenceEngine {
             if wanted.isDemanded { throw .noDevice("\(wanted) cannot be used: \(error)") }
             (gpu, absence) = (nil, error.description)
         }
+        tiles = gpu.map { TileDevice.cuda($0.number) }
     }
 
     /// In the registry.
@@ -120,6 +123,11 @@ public struct ONNXRuntimeEngine: InferenceEngine {
         }
         if let cudnn = CUDADevice.cudnnVersion { parts.append("cuDNN \(cudnn)") }
         parts.append(absence.map { "no GPU is used: \($0)" } ?? "networks run on \(device)")
+        switch tiles {
+        case .success: parts.append("tiles stay on \(device)")
+        case .failure(let error): parts.append("tiles are blended on the processor: \(error)")
+        case nil: break
+        }
         return parts.joined(separator: "; ")
     }
 
@@ -128,7 +136,13 @@ public struct ONNXRuntimeEngine: InferenceEngine {
         try check(precision)
         guard let device = gpu else { return try onProcessor(path) }
         // The processor's session is made too: it recomputes one tile in some hundred, and takes over after a fault.
-        let own = try ONNXRuntimeNetwork(library, path: path, cuda: device.number, instructionSet: instructionSet)
+        let own = try ONNXRuntimeNetwork(
+            library,
+            path: path,
+            cuda: device.number,
+            instructionSet: instructionSet,
+            tiles: try? tiles?.get()
+        )
         let builtin = BuiltinEngine(environment: environment).sharing(weights)
         let processor =
             try builtin.missingFeature(for: path) == nil

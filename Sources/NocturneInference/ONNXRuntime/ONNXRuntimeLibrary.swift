@@ -52,7 +52,9 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
                 "\(packages)/nvidia/\($0)/lib"
             }
             // In the order in which they need each other.
-            let names = ["cudart", "nvJitLink", "nvrtc", "cublasLt", "cublas", "curand", "cufft", "cudnn"]
+            let names = [
+                "cudart", "nvJitLink", "nvrtc-builtins", "nvrtc", "cublasLt", "cublas", "curand", "cufft", "cudnn",
+            ]
             for name in names.map({ "lib\($0).so" }) {
                 for file in ([own] + nvidia).compactMap({ Self.library(name, in: $0) }) {
                     var message = MessageBuffer()

@@ -1,4 +1,5 @@
 internal import CONNXRuntime
+internal import CTileKernels
 internal import NocturneConcurrency
 import NocturneSystem
 
@@ -64,22 +65,31 @@ extension ONNXRuntimeNetwork {
         var workspaceBytes = 0
         private let pointer: OpaquePointer
         private let handle: Handle
+        private let tiles: TileDevice?
         /// Set for a run that did not end: what it uses is never freed.
         private var isStuck = false
 
-        /// Binds the network to shapes, and runs it once with zeros.
+        /// Binds the network to shapes, and runs it once.
+        /// - Parameter tiles: the device in whose memory the buffers are; nil for that of the processor.
         /// - Throws: ``EngineError``
-        init(_ handle: Handle, inputs: [TensorPort], width: Int?) throws(EngineError) {
+        init(_ handle: Handle, inputs: [TensorPort], width: Int?, tiles: TileDevice? = nil) throws(EngineError) {
             var message = MessageBuffer()
             let ranks = inputs.map { Int32($0.shape.count) }
             let extents = inputs.flatMap(\.shape).map(Int64.init)
-            guard let found = message.fill({ conort_bind(handle.pointer, ranks, extents, $0, $1) }) else {
+            var functions = tiles?.functions ?? tile_device()
+            let found = withUnsafePointer(to: &functions) { functions in
+                message.fill {
+                    conort_bind(handle.pointer, ranks, extents, tiles == nil ? nil : functions, $0, $1)
+                }
+            }
+            guard let found else {
                 let shapes = inputs.map { "\($0.name) \($0.shape)" }.joined(separator: ", ")
                 throw EngineError.failed(handle.path, "run it with \(shapes)", EngineError.condensed(message.text))
             }
             pointer = found
             self.handle = handle
             self.width = width
+            self.tiles = tiles
         }
 
         deinit {
@@ -101,16 +111,29 @@ extension ONNXRuntimeNetwork {
             for (index, values) in inputs.enumerated() {
                 try Self.copy(values.baseAddress, to: conort_buffer(pointer, 0, index), count: values.count, scope)
             }
-            try compute(limit: width == nil ? Self.deviceLimit : nil, scope)
+            try compute(scope)
             for (index, values) in outputs.enumerated() {
                 let found = UnsafePointer(conort_buffer(pointer, 1, index))
                 try Self.copy(found, to: values.baseAddress, count: values.count, scope)
             }
         }
 
-        /// Runs the network on the buffers, and looks at the scope's flag every 20 ms.
-        /// - Parameter limit: the longest time of a run; nil for none. A run that takes longer is left alone.
-        private func compute(limit: Duration?, _ scope: ComputeScope) throws {
+        /// The memory of the first input or output.
+        /// - Parameter shape: its extents.
+        func memory(ofOutput: Bool, shape: [Int]) -> DeviceMemory? {
+            let bytes = shape.reduce(MemoryLayout<Float>.stride, *)
+            return conort_buffer(pointer, ofOutput ? 1 : 0, 0).map { address in
+                // The memory is the run's.
+                DeviceMemory(UnsafeMutableRawPointer(address), byteCount: bytes) { [self] _ in
+                    withExtendedLifetime(self) {}
+                }
+            }
+        }
+
+        /// Runs the network on the buffers, and looks at the scope's flag every 20 ms. A run on a device that takes longer than
+        /// its limit is left alone.
+        func compute(_ scope: ComputeScope) throws {
+            let limit = width == nil ? Self.deviceLimit : nil
             var message = MessageBuffer()
             guard conort_start(pointer) == 0 else { throw failed("start a run", "the last one has not ended") }
             let start = scope.time.monotonic
@@ -129,6 +152,7 @@ extension ONNXRuntimeNetwork {
                 }
                 if let limit, scope.time.monotonic - start > limit {
                     isStuck = true
+                    tiles?.abandon()
                     throw failed("run it", "no result after \(limit)")
                 }
             }
@@ -151,5 +175,33 @@ extension ONNXRuntimeNetwork {
                 (destination + range.lowerBound).update(from: source + range.lowerBound, count: range.count)
             }
         }
+    }
+
+    /// A session whose tensors stay on the device.
+    final class Resident: DeviceSession {
+        let device: TileDevice
+        let input: DeviceMemory
+        let output: DeviceMemory
+        private let run: Run
+        private let counter: NonFiniteCounter
+
+        /// - Parameter input: the extents of the only input.
+        init?(_ run: Run, input: [Int], on device: TileDevice) throws(EngineError) {
+            guard let input = run.memory(ofOutput: false, shape: input),
+                let output = run.memory(ofOutput: true, shape: run.outputShape(0))
+            else { return nil }
+            self.run = run
+            self.device = device
+            self.input = input
+            self.output = output
+            counter = try NonFiniteCounter(on: device)
+        }
+
+        func run(_ scope: ComputeScope, input: (UnsafeMutableBufferPointer<Float>) throws -> Void) throws -> Bool {
+            try run.compute(scope)
+            return try counter.count(output, count: output.floats) == 0
+        }
+
+        func onDevice<R>(_ body: () throws(EngineError) -> R) throws -> R { try body() }
     }
 }

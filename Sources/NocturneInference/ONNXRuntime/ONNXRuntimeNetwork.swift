@@ -4,7 +4,7 @@ import NocturneSystem
 internal import Synchronization
 
 /// A network on a device, or on the processor, for which it is loaded again for every number of threads.
-final class ONNXRuntimeNetwork: LoadedNetwork {
+final class ONNXRuntimeNetwork: DeviceNetwork {
     let inputs: [TensorDescription]
     let outputs: [TensorDescription]
     /// The file's size. Memory that the library allocates for the weights is part of a session's bytes.
@@ -14,6 +14,8 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
     private let path: String
     /// Nil for the processor.
     private let device: Handle?
+    /// Where tensors can be kept; nil for none.
+    private let tiles: TileDevice?
     private let plans = PlanCache<Plan>()
 
     /// The network bound to shapes and a number of threads.
@@ -21,18 +23,43 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         let outputs: [TensorPort]
         /// What a session needs: the growth of memory while the plan was made.
         let bytes: Int
-        /// The first session takes the run that was made for the plan.
+        /// The run that was made for the plan, which the first session takes.
+        let spare: Spare
         let makeRun: @Sendable () throws(EngineError) -> Run
+    }
+
+    private final class Spare: Sendable {
+        private let run: Mutex<Run?>
+
+        init(_ run: Run) { self.run = Mutex(run) }
+
+        func take() -> Run? {
+            run.withLock { run in
+                defer { run = nil }
+                return run
+            }
+        }
+
+        func drop() { _ = take() }
     }
 
     /// Held while a network is bound, so that the growth of memory is caused by that network only.
     private static let measuring = Mutex<Void>(())
 
     /// The file is first read by Nocturne's own reader, which refuses damaged files before the library reads them.
-    /// - Parameter cuda: the number of the device; nil for the processor.
+    /// - Parameters:
+    ///   - cuda: the number of the device; nil for the processor.
+    ///   - tiles: the same device, where its tensors can be kept.
     /// - Throws: ``ModelFormatError`` with Nocturne's or the library's reason.
-    init(_ library: ONNXRuntimeLibrary, path: String, cuda: Int?, instructionSet: String) throws {
+    init(
+        _ library: ONNXRuntimeLibrary,
+        path: String,
+        cuda: Int?,
+        instructionSet: String,
+        tiles: TileDevice? = nil
+    ) throws {
         self.library = library
+        self.tiles = tiles
         self.path = path
         self.instructionSet = instructionSet
         weightBytes = try Self.size(path)
@@ -84,6 +111,16 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         }
     }
 
+    func makeDeviceSession(inputShape: [Int], width: Int) throws -> (any DeviceSession)? {
+        guard let tiles, inputs.count == 1 else { return nil }
+        let ports = try inputs.bound(to: [inputs[0].name: inputShape], network: path)
+        let handle = try device ?? Handle(library, path: path, cuda: nil, threads: max(width, 1))
+        // The run that was made for the plan has its own buffers.
+        plans.known(NetworkSession.shapes(ports))?.spare.drop()
+        let run = try Run(handle, inputs: ports, width: device == nil ? max(width, 1) : nil, tiles: tiles)
+        return try Resident(run, input: ports[0].shape, on: tiles)
+    }
+
     func dropPlans() { plans.removeAll() }
 
     private func plan(_ ports: [TensorPort], width: Int) throws -> Plan {
@@ -107,13 +144,9 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         let growth = max(Self.writableBytes() - before, 0)
         // The buffers of the run are its own, whatever other threads free meanwhile.
         let buffers = 4 * (inputs + ports).reduce(0) { $0 + $1.shape.reduce(1, *) }
-        let spare = Mutex<Run?>(run)
-        return Plan(outputs: ports, bytes: max(growth + growth / 8, buffers)) { () throws(EngineError) in
-            let found = spare.withLock { spare in
-                defer { spare = nil }
-                return spare
-            }
-            if let found { return found }
+        let spare = Spare(run)
+        return Plan(outputs: ports, bytes: max(growth + growth / 8, buffers), spare: spare) { () throws(EngineError) in
+            if let found = spare.take() { return found }
             return try Run(handle, inputs: inputs, width: width)
         }
     }

@@ -253,16 +253,10 @@ extension RollingAccumulator {
             self.depth = depth
             self.classes = classes
             self.isHalf = isHalf
-            var start = plan.start(ofTile: tile)
-            for axis in 0..<3 { start[axis] -= plan.padding[axis] }
-            self.start = start
-            func inImage(_ axis: Int, from first: Int = 0) -> Range<Int> {
-                let end = min(start[axis] + plan.patch[axis], plan.imageShape[axis])
-                return min(max(start[axis], first), end)..<end
-            }
-            planes = inImage(0, from: firstPlane)
-            rows = inImage(1)
-            columns = inImage(2)
+            start = plan.startInImage(ofTile: tile)
+            planes = plan.voxels(ofTile: tile, along: 0, from: firstPlane)
+            rows = plan.voxels(ofTile: tile, along: 1)
+            columns = plan.voxels(ofTile: tile, along: 2)
         }
 
         func add(

@@ -168,6 +168,46 @@ public struct TilePlan: Hashable, Sendable {
         return GridZYX(zStarts[tile / tilesInRow], yStarts[inRow / xStarts.count], xStarts[inRow % xStarts.count])
     }
 
+    /// The first voxel of a tile in the image; negative in the padding.
+    func startInImage(ofTile tile: Int) -> GridZYX {
+        var start = start(ofTile: tile)
+        for axis in 0..<3 { start[axis] -= padding[axis] }
+        return start
+    }
+
+    /// The voxels of the image along an axis that a tile covers, from a given one on.
+    func voxels(ofTile tile: Int, along axis: Int, from first: Int = 0) -> Range<Int> {
+        let start = startInImage(ofTile: tile)[axis]
+        let end = min(start + patch[axis], imageShape[axis])
+        return min(max(start, first), end)..<end
+    }
+
+    /// The value of each channel of a tile; nil if a channel has several.
+    ///
+    /// - Parameter image: `[channel][z][y][x]` of ``imageShape``.
+    /// - Complexity: reads up to the first voxel that differs.
+    package func constantValues(ofTile tile: Int, in image: UnsafeBufferPointer<Float>) -> [Float]? {
+        let (planes, rows) = (voxels(ofTile: tile, along: 0), voxels(ofTile: tile, along: 1))
+        let columns = voxels(ofTile: tile, along: 2)
+        let isPadded = planes.count * rows.count * columns.count < patch.count && rule.padding == .zero
+        var values: [Float] = []
+        for channel in 0..<image.count / imageShape.count {
+            var value: UInt32? = isPadded ? 0 : nil
+            for z in planes {
+                for y in rows {
+                    let row = ((channel * imageShape.z + z) * imageShape.y + y) * imageShape.x
+                    for x in columns {
+                        let bits = image[row + x].bitPattern
+                        guard bits == value ?? bits else { return nil }
+                        value = bits
+                    }
+                }
+            }
+            values.append(Float(bitPattern: value ?? 0))
+        }
+        return values
+    }
+
     /// The number of planes of the image, from the first on, to which no later row contributes.
     public func completedPlanes(afterRow row: Int) -> Int {
         guard row + 1 < rowCount else { return imageShape.z }

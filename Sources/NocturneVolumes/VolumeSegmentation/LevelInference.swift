@@ -153,16 +153,20 @@ final class LevelInference: LabelInference {
     var isFinished: Bool { stepsDone == stepCount }
 
     func step(_ context: StageContext) throws {
-        for plane in try tiles.step(context.scope) {
-            try tiles.withPlane(plane, scope: context.scope) { logits in
-                try meter.add(logits, plane: plane, to: &slices.tallies.confidence, scope: context.scope)
-                // The confidence is that of the networks on their own grid, before anything is resampled.
-                guard let planeProbabilities else { return try push(logits, context.scope) }
-                try planeProbabilities.withProbabilities(of: logits, scope: context.scope) {
-                    try push($0, context.scope)
-                }
+        let planes = try tiles.step(context.scope)
+        guard !planes.isEmpty else { return }
+        try tiles.whileReading(context.scope) {
+            for plane in planes {
+                try tiles.withPlane(plane, scope: context.scope) { try add($0, plane: plane, context.scope) }
             }
         }
+    }
+
+    private func add(_ logits: UnsafeBufferPointer<Float>, plane: Int, _ scope: ComputeScope) throws {
+        try meter.add(logits, plane: plane, to: &slices.tallies.confidence, scope: scope)
+        // The confidence is that of the networks on their own grid, before anything is resampled.
+        guard let planeProbabilities else { return try push(logits, scope) }
+        try planeProbabilities.withProbabilities(of: logits, scope: scope) { try push($0, scope) }
     }
 
     private func push(_ plane: UnsafeBufferPointer<Float>, _ scope: ComputeScope) throws {

@@ -209,6 +209,8 @@ final class SessionSet {
     var content: (accumulator: Int, values: [Float])?
     /// The results for the last tile whose channels were constant: one, or one per network with nnU-Net's rounding.
     let constants: [ConstantTile]
+    /// The same on a device; nil where there is none.
+    private var device: DeviceSet?
 
     /// - Parameter constants: one per network.
     init(
@@ -231,6 +233,17 @@ final class SessionSet {
         sum = try VoxelBuffer(count: voxels * model.classes)
         self.constants = constants
     }
+
+    /// The sessions on a device; nil where tiles stay in the processor's memory.
+    /// - Throws: errors of the networks.
+    func onDevice(_ model: LevelModel, width: Int) throws -> DeviceSet? {
+        let found = try device ?? DeviceSet(model, map: map, width: width, averages: flipped.count > 0)
+        device = found
+        return found
+    }
+
+    /// Frees the sessions on a device, where the sums of a volume have no place.
+    func leaveDevice() { device = nil }
 
     /// The floats of all four buffers.
     static func floats(_ model: LevelModel, averages: Bool) -> Int {

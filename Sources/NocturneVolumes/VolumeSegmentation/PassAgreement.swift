@@ -33,16 +33,20 @@ package final class PassAgreement {
 
     /// Adds a pass.
     /// - Parameters:
-    ///   - logits: `[class][z][y][x]` of the patch, flipped.
-    ///   - axes: along which they are flipped (0 = z, 1 = y, 2 = x).
-    package func add(_ logits: borrowing VoxelBuffer<Float>, flippedAlong axes: [Int], scope: ComputeScope) throws {
+    ///   - axes: along which it is flipped (0 = z, 1 = y, 2 = x); none for the first pass.
+    ///   - label: writes its labels, as flipped as it is.
+    package func add(
+        flippedAlong axes: [Int],
+        scope: ComputeScope,
+        label: (inout VoxelBuffer<UInt16>) throws -> Void
+    ) throws {
         passes += 1
         guard passes > 1 else {
             precondition(axes.isEmpty, "the first pass is not flipped")
-            try decision.label(logits, into: &first, scope: scope)
+            try label(&first)
             return agrees.withUnsafeMutableBufferPointer { $0.update(repeating: 1) }
         }
-        try decision.label(logits, into: &own, scope: scope)
+        try label(&own)
         let (patch, flips) = (patch, (0..<3).map { axes.contains($0) })
         try first.withParallelReader { first in
             try own.withParallelReader { own in
@@ -63,13 +67,25 @@ package final class PassAgreement {
         }
     }
 
-    /// The counts of the tile by label, without the background.
-    /// - Parameter mean: of all passes.
+    /// Adds a pass by its logits, `[class][z][y][x]` of the patch, flipped.
+    package func add(_ logits: borrowing VoxelBuffer<Float>, flippedAlong axes: [Int], scope: ComputeScope) throws {
+        try add(flippedAlong: axes, scope: scope) { try decision.label(logits, into: &$0, scope: scope) }
+    }
+
+    /// The counts of the tile by the logits of the mean of all passes.
     package func finish(
         _ mean: borrowing VoxelBuffer<Float>,
         scope: ComputeScope
     ) throws -> [UInt16: AgreementTally.Counts] {
-        try decision.label(mean, into: &own, scope: scope)
+        try finish { try decision.label(mean, into: &$0, scope: scope) }
+    }
+
+    /// The counts of the tile by label, without the background.
+    /// - Parameter label: writes the labels of the mean of all passes.
+    package func finish(
+        label: (inout VoxelBuffer<UInt16>) throws -> Void
+    ) throws -> [UInt16: AgreementTally.Counts] {
+        try label(&own)
         var counts: [UInt16: AgreementTally.Counts] = [:]
         own.withUnsafeBufferPointer { labels in
             agrees.withUnsafeBufferPointer { agrees in

@@ -3,31 +3,22 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneSystem
+import Synchronization
 
-/// The tiles of one level on one volume: runs them through the networks and blends them into planes of logits.
+/// The planes of logits of one level on one volume: tiles run through the networks, blended, blurred, and placed in the grid.
 ///
-/// The planes that a row of tiles finishes can be read until the next tile is run.
+/// The planes that a row of tiles finishes can be read until the next step.
 final class TileBlending {
     let model: LevelModel
     let grid: ModelGrid
-    private let image: FrozenVoxels<Float>
     private let plan: TilePlan
-    private let passes: MirrorPasses
-    private let sessions: SessionSet
-    /// One for all networks, or one per network with nnU-Net's rounding.
-    private var accumulators: [AccumulatorBox] = []
+    private let tiles: any BlendedTiles
     /// Nil if the package does not blur logits.
     private let blur: LogitBlur?
     /// Nil if the networks see the whole grid.
     private let placed: PlacedPlanes?
     /// The planes of the grid that can be read.
     private var planes: Range<Int>
-    /// Of the tiles so far, and of those before an interruption. With nnU-Net's rounding, networks are run one by one, and only
-    /// the mirrored passes of each are compared.
-    private(set) var agreement: AgreementTally
-    /// Nil if there is a single pass.
-    private let compared: PassAgreement?
 
     /// - Parameters:
     ///   - plane: the first plane of logits that is needed.
@@ -41,7 +32,6 @@ final class TileBlending {
         context: StageContext
     ) throws {
         let options = resources.options
-        self.agreement = agreement
         model = level.model
         grid = level.grid
         planes = plane..<plane
@@ -54,64 +44,62 @@ final class TileBlending {
             )
         }
         placed = try grid.isWhole ? nil : PlacedPlanes(grid.window, in: grid.shape, classes: model.classes)
-        image = level.image
-        plan = try grid.tiles(model, options)
-        passes = model.passes(options)
-        compared = model.averages(options) ? try PassAgreement(decision, patch: model.patch) : nil
-        if context.isLean { try FileSystem.makeFolder(context.staging) }
+        let plan = try grid.tiles(model, options)
+        self.plan = plan
         let set = try resources.sessions.set(of: model, width: context.scope.width, options: options)
-        self.sessions = set
-        for _ in 0..<model.accumulatorCount(options) {
-            let accumulator = try RollingAccumulator(
-                plan: plan,
-                classes: model.classes,
-                map: set.map,
-                resumingAtPlane: blur?.nextPlane ?? grid.plane(inWindow: plane),
-                inFileIn: context.isLean ? context.staging : nil
-            )
-            accumulators.append(AccumulatorBox(accumulator))
-        }
+        let work = TileWork(
+            level: level,
+            plan: plan,
+            passes: model.passes(options),
+            decision: decision,
+            compared: model.averages(options) ? try PassAgreement(decision, patch: model.patch) : nil,
+            plane: blur?.nextPlane ?? grid.plane(inWindow: plane),
+            agreement: agreement
+        )
+        let onDevice = try set.onDevice(model, width: context.scope.width).flatMap { try DeviceTiles(work, $0) }
+        if onDevice == nil { set.leaveDevice() }
+        tiles = try onDevice ?? HostTiles(work, set, sums: model.accumulatorCount(options), context: context)
     }
 
     var stepCount: Int { plan.tileCount }
-    var stepsDone: Int { accumulators[0].value.nextTile }
+    var stepsDone: Int { tiles.stepsDone }
+    var agreement: AgreementTally { tiles.agreement }
 
-    /// Runs one tile through all networks.
+    /// Runs one tile through all networks, or finishes the row of tiles that a device has run.
     /// - Returns: the planes that became finished; often none.
     func step(_ scope: ComputeScope) throws -> Range<Int> {
-        if let blur { try push(planesUntil: accumulators[0].value.finishedPlanes, into: blur) }
-        let tile = stepsDone
-        let row = plan.row(ofTile: tile)
-        if tile == plan.tiles(inRow: row).lowerBound { agreement.begin(row: row) }
-        let set = sessions
-        try image.withUnsafeBufferPointer { image in
-            try set.input.withUnsafeMutableBufferPointer { input in
-                try plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input, scope: scope)
-            }
-        }
-        let constant = set.input.withUnsafeBufferPointer {
-            ConstantTile.values($0, channels: model.settings.inputChannels)
-        }
-        for (index, accumulator) in accumulators.enumerated() {
-            let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
-            if !set.knows(constant, index) {
-                let counts = try set.infer(sessions, passes, model, compared, scope)
-                // How often a tile of one value runs depends on where a run was interrupted.
-                if constant == nil { agreement.add(counts, row: row) }
-                try set.keep(constant, index)
-            }
-            try set.sum.withUnsafeBufferPointer { try accumulator.value.add($0, tile: tile, scope: scope) }
-        }
+        if let blur { try push(planesUntil: tiles.finishedPlanes, into: blur) }
+        let finished = try tiles.step(scope)
         guard stepsDone % plan.tilesInRow == 0 else { return 0..<0 }
-        var finished = 0..<0
-        for accumulator in accumulators {
-            finished = try accumulator.value.finishRow(scope: scope)
-            // Counted there: to look at each tile by itself would be a further pass over all classes, on one thread.
-            if accumulator.value.nonFiniteCount > 0 { throw NonFiniteLogits(in: finished, grid) }
-        }
         let known = blur?.computablePlanes(afterPlanes: finished.upperBound) ?? finished.upperBound
         planes = planes.upperBound..<max(planes.upperBound, grid.planes(known: known))
         return planes
+    }
+
+    /// Calls `body`, which reads the planes that became finished. A device runs the tiles of the next row meanwhile.
+    /// - Throws: what `body` throws; `CancelledError`; ``DeviceFault``.
+    func whileReading(_ scope: ComputeScope, _ body: () throws -> Void) throws {
+        guard let onDevice = tiles as? DeviceTiles, scope.width > 1 else { return try body() }
+        let isRead = Atomic<Bool>(false)
+        let errors = Mutex<[any Error]>([])
+        // Two threads: one reads planes, which tiles of the next row do not change, the other one runs tiles.
+        nonisolated(unsafe) let tiles = onDevice
+        try withoutActuallyEscaping(body) { body in
+            nonisolated(unsafe) let body = body
+            try scope.forEach(2) { index in
+                do {
+                    if index == 0 {
+                        defer { isRead.store(true, ordering: .relaxed) }
+                        try body()
+                    } else {
+                        try tiles.stepAhead(scope) { !isRead.load(ordering: .relaxed) }
+                    }
+                } catch {
+                    errors.withLock { $0.append(error) }
+                }
+            }
+        }
+        if let error = errors.withLock({ $0.first }) { throw error }
     }
 
     /// Calls `body` with the logits of a plane, `[class][y][x]`: one of those that became finished, in ascending order.
@@ -128,34 +116,13 @@ final class TileBlending {
         _ scope: ComputeScope,
         _ body: (UnsafeBufferPointer<Float>) throws -> Void
     ) throws {
-        guard let blur else { return try withBlendedPlane(plane, body) }
+        guard let blur else { return try tiles.withPlane(plane, body) }
         try push(planesUntil: blur.lastPlane(neededFor: plane) + 1, into: blur)
         try blur.withPlane(plane, scope: scope, body)
     }
 
     private func push(planesUntil end: Int, into blur: LogitBlur) throws {
-        while blur.nextPlane < end { try withBlendedPlane(blur.nextPlane) { try blur.push($0) } }
-    }
-
-    private func withBlendedPlane(_ plane: Int, _ body: (UnsafeBufferPointer<Float>) throws -> Void) throws {
-        if accumulators.count == 1 {
-            try accumulators[0].value.withPlane(plane, body)
-        } else {
-            try halfMean(plane).withUnsafeBufferPointer(body)
-        }
-    }
-
-    /// The mean over networks as in nnU-Net: sum and quotient rounded to half precision.
-    private func halfMean(_ plane: Int) -> [Float] {
-        var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }
-        for accumulator in accumulators.dropFirst() {
-            accumulator.value.withPlane(plane) { next in
-                for index in sum.indices { sum[index] = Float(Float16(sum[index] + next[index])) }
-            }
-        }
-        let count = Float(accumulators.count)
-        for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
-        return sum
+        while blur.nextPlane < end { try tiles.withPlane(blur.nextPlane) { try blur.push($0) } }
     }
 }
 
@@ -168,22 +135,4 @@ struct PreparedLevel {
 
     /// Whether the grid differs from the volume's, and probabilities are what is resampled.
     var resamplesProbabilities: Bool { model.settings.resamplesProbabilities && !grid.isNative }
-}
-
-/// A network returned NaN or infinite values.
-struct NonFiniteLogits: Error, CustomStringConvertible {
-    let description: String
-
-    /// - Parameter planes: of the grid's window.
-    init(in planes: Range<Int>, _ grid: ModelGrid) {
-        let (first, last) = (grid.window.lower.z + planes.lowerBound + 1, grid.window.lower.z + planes.upperBound)
-        description =
-            "the network returned NaN or infinite values, in planes \(first) to \(last) of \(grid.shape.z) of its grid"
-    }
-}
-
-/// Boxes an accumulator, since noncopyable values cannot be array elements.
-final class AccumulatorBox {
-    var value: RollingAccumulator
-    init(_ value: consuming RollingAccumulator) { self.value = value }
 }

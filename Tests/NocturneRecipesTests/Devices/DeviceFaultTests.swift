@@ -32,15 +32,16 @@ struct DeviceFaultTests {
 
     @Test(
         "in the middle of an item gives the labels of the processor, with a note that says so",
-        arguments: [FaultyEngine.Fault.lost, .outOfMemory, .wrong, .notANumber]
+        arguments: [FaultyEngine.Fault.lost, .outOfMemory, .wrong, .notANumber],
+        [false, true]
     )
-    func items(fault: FaultyEngine.Fault) async throws {
+    func items(fault: FaultyEngine.Fault, keepsTiles: Bool) async throws {
         let options = try SegmentationOptions(given: ["meshes": "none"])
         let expected = try bench()
         try await expected.run(options)
         for from in [1, 8, 34] {
             let found = try bench()
-            let engine = FaultyEngine(fault, from: from)
+            let engine = FaultyEngine(fault, from: from, keepsTiles: keepsTiles)
             let outcome = try await found.run(options, engine: engine)
             #expect(outcome.counts.completed == 3)
             var substitutes = 0
@@ -59,23 +60,25 @@ struct DeviceFaultTests {
                 }
             }
             #expect((substitutes > 0) == (engine.state.fault != nil))
+            #expect((engine.residents.value > 0) == (keepsTiles && (from > 1 || fault != .outOfMemory)))
         }
     }
 
     @Test(
-        "that computed other values for items that are done: they are made again on the processor, whenever that is found"
+        "that computed other values for items that are done: they are made again on the processor, whenever that is found",
+        arguments: [false, true]
     )
-    func doubted() async throws {
+    func doubted(keepsTiles: Bool) async throws {
         let options = try SegmentationOptions(given: ["meshes": "none"])
         let expected = try bench()
         try await expected.run(options)
-        let good = FaultyEngine(.none, from: 1)
+        let good = FaultyEngine(.none, from: 1, keepsTiles: keepsTiles)
         try await bench().run(options, engine: good)
         let total = good.runs.value
         #expect(total > 12)
         // The first check passes; the next one comes in the last item, long after the first one is in place.
         let found = try bench()
-        let engine = FaultyEngine(.negated, from: total / 6, interval: total - 1)
+        let engine = FaultyEngine(.negated, from: total / 6, interval: total - 1, keepsTiles: keepsTiles)
         let completed = Mutex<[String]>([])
         let outcome = try await found.run(options, engine: engine) { event, _ in
             if event.event == .itemCompleted, let item = event.item { completed.withLock { $0.append(item) } }

@@ -7,16 +7,21 @@ final class CountingEngine: InferenceEngine {
     private let base = BuiltinEngine()
     private let count = Mutex(0)
     private let onRun: @Sendable (Int) -> Void
+    /// Counts runs of sessions that keep their tensors on a device; nil where none does.
+    private let residents: Counter?
 
     /// - Parameter onRun: gets the number of each run, from 1, before it.
-    init(onRun: @escaping @Sendable (Int) -> Void = { _ in }) { self.onRun = onRun }
+    init(residents: Counter? = nil, onRun: @escaping @Sendable (Int) -> Void = { _ in }) {
+        self.residents = residents
+        self.onRun = onRun
+    }
 
     var runs: Int { count.withLock { $0 } }
     var name: String { base.name }
     var precisions: [InferencePrecision] { base.precisions }
 
     func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
-        WrappedNetwork(try base.load(onnx: path, precision: precision)) { [self] _, run in
+        var network = WrappedNetwork(try base.load(onnx: path, precision: precision)) { [self] _, run in
             let number = count.withLock { count in
                 count += 1
                 return count
@@ -24,6 +29,8 @@ final class CountingEngine: InferenceEngine {
             onRun(number)
             try run()
         }
+        network.residents = residents
+        return network
     }
 }
 
@@ -81,15 +88,20 @@ struct FaultyEngine: InferenceEngine {
     let from: Int
     /// One run in so many is checked.
     var interval = 1
+    /// Whether tiles stay on the device.
+    var keepsTiles = false
     let state = DeviceState("cuda:0 (stand-in)")
     /// Of the device.
     let runs = Counter()
+    /// Of sessions that keep their tensors on the device.
+    let residents = Counter()
     private let base = BuiltinEngine()
 
-    init(_ fault: Fault, from: Int, interval: Int = 1) {
+    init(_ fault: Fault, from: Int, interval: Int = 1, keepsTiles: Bool = false) {
         self.fault = fault
         self.from = from
         self.interval = interval
+        self.keepsTiles = keepsTiles
     }
 
     var name: String { "onnxruntime" }
@@ -114,6 +126,7 @@ struct FaultyEngine: InferenceEngine {
             }
         }
         network.instructionSet = "stand-in"
+        if keepsTiles { network.residents = residents }
         if fault == .outOfMemory {
             let sessions = Counter()
             network.onSession = {
@@ -145,7 +158,7 @@ final class Counter: Sendable {
 }
 
 /// A network of the builtin engine, with something done around each of its runs.
-struct WrappedNetwork: LoadedNetwork {
+struct WrappedNetwork: DeviceNetwork {
     /// Given the outputs, and what fills them.
     typealias Around =
         @Sendable (_ outputs: [UnsafeMutableBufferPointer<Float>], _ run: () throws -> Void) throws -> Void
@@ -155,6 +168,8 @@ struct WrappedNetwork: LoadedNetwork {
     var instructionSet: String
     /// Of the names of a session's outputs.
     var prefix = ""
+    /// Counts runs of sessions that keep their tensors on a device; nil where none does.
+    var residents: Counter?
     /// Called before a session is made.
     var onSession: @Sendable () throws -> Void = {}
 
@@ -188,7 +203,42 @@ struct WrappedNetwork: LoadedNetwork {
         }
     }
 
+    func makeDeviceSession(inputShape: [Int], width: Int) throws -> (any DeviceSession)? {
+        guard let residents else { return nil }
+        return try WrappedDeviceSession(makeSession(inputShape: inputShape, width: width), residents)
+    }
+
     func dropPlans() { base.dropPlans() }
+}
+
+/// A session whose tensors are in the memory of a device, which is that of the processor.
+private final class WrappedDeviceSession: DeviceSession {
+    let device = TileDevice.host
+    let input: DeviceMemory
+    private(set) var output: DeviceMemory
+    private let base: NetworkSession
+    private let runs: Counter
+
+    init(_ base: NetworkSession, _ runs: Counter) throws {
+        self.base = base
+        self.runs = runs
+        input = try device.allocate(base.inputs[0].shape.reduce(1, *), of: Float.self)
+        output = try device.allocate(base.outputs[0].shape.reduce(1, *), of: Float.self)
+    }
+
+    func run(_ scope: ComputeScope, input _: (UnsafeMutableBufferPointer<Float>) throws -> Void) throws -> Bool {
+        _ = runs.next()
+        var values = [Float](repeating: 0, count: input.floats)
+        var results = [Float](repeating: 0, count: output.floats)
+        try values.withUnsafeMutableBufferPointer { try device.download(input, to: $0) }
+        try values.withUnsafeBufferPointer { values in
+            try results.withUnsafeMutableBufferPointer { try base.run(input: values, output: $0, scope: scope) }
+        }
+        output = try results.withUnsafeBufferPointer { try device.allocate(copying: $0) }
+        return results.allSatisfy(\.isFinite)
+    }
+
+    func onDevice<R>(_ body: () throws(EngineError) -> R) throws -> R { try body() }
 }
 
 private final class WrappedRunner: NetworkRunner {

@@ -131,20 +131,34 @@ struct PassAgreementTests {
         }
     }
 
-    @Test("is the same after an interruption among the tiles")
-    func resuming() async throws {
+    @Test("is the same, as are all files, where tiles stay on a device", arguments: [[], [0, 2], [0, 1, 2]])
+    func device(axes: [Int]) async throws {
+        let bench = try BatchBench {
+            try ProgramBuilder(mirroringAxes: axes, section: ProgramBuilder.merged).write(into: $0)
+        }
+        try Boxes.ramp.write(to: bench)
+        try await bench.run(engine: FaultyEngine(.none, from: 1))
+        let resident = OutputFolder(bench.folder("resident").path)
+        let engine = FaultyEngine(.none, from: 1, keepsTiles: true)
+        try await bench.run(output: resident, engine: engine)
+        #expect(try engine.residents.value > 0 && bench.tree() == bench.tree(resident))
+    }
+
+    @Test("is the same after an interruption among the tiles", arguments: [false, true])
+    func resuming(onDevice: Bool) async throws {
+        let residents = onDevice ? Counter() : nil
         let bench = try BatchBench {
             try ProgramBuilder(mirroringAxes: [1], section: ProgramBuilder.merged).write(into: $0)
         }
         try Boxes.ramp.write(to: bench)
         let whole = OutputFolder(bench.folder("whole").path)
-        let undisturbed = CountingEngine()
+        let undisturbed = CountingEngine(residents: residents)
         try await bench.run(output: whole, engine: undisturbed)
         let control = RunControl()
         let runs = undisturbed.runs
-        let first = CountingEngine { if $0 == runs * 3 / 4 { control.cancel() } }
+        let first = CountingEngine(residents: residents) { if $0 == runs * 3 / 4 { control.cancel() } }
         try await bench.run(engine: first, control: control)
-        let second = CountingEngine()
+        let second = CountingEngine(residents: residents)
         try await bench.run(engine: second)
         #expect(second.runs < runs)
         #expect(try bench.tree() == bench.tree(whole))

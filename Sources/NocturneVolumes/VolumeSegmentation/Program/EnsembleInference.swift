@@ -34,6 +34,11 @@ final class EnsembleInference: LabelInference {
             decision: decision,
             resumingAtSlice: slices.resumed
         )
+        // Before the sums of any member take the rest of a device's memory.
+        for model in levels.map(\.model) {
+            let set = try resources.sessions.set(of: model, width: context.scope.width, options: resources.options)
+            _ = try set.onDevice(model, width: context.scope.width)
+        }
         var members: [TileBlending] = []
         for (index, level) in levels.enumerated() {
             members.append(
@@ -65,9 +70,12 @@ final class EnsembleInference: LabelInference {
         // The member that lacks a plane; after the loop below, there is one until all slices are labelled.
         guard let index = members.indices.first(where: { lacksPlane($0) }) else { return }
         let planes = try members[index].step(context.scope)
-        if !planes.isEmpty { self.planes[index] = planes }
-        while !labeler.isFinished, try pushPlanes(context.scope) {
-            try slices.labelSlice(by: &labeler, scope: context.scope)
+        guard !planes.isEmpty else { return }
+        self.planes[index] = planes
+        try members[index].whileReading(context.scope) {
+            while !labeler.isFinished, try pushPlanes(context.scope) {
+                try slices.labelSlice(by: &labeler, scope: context.scope)
+            }
         }
     }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A network on a device, with the same network on the processor: it checks what the device computes, and takes its place
 /// when the device fails.
-package final class CheckedNetwork: LoadedNetwork {
+package final class CheckedNetwork: DeviceNetwork {
     /// The largest root mean square of differences between device and processor, relative to that of the values. Sums of
     /// float32 in another order differ by 1e-6 to 1e-4 at the end of a U-Net; a device that rounds to fewer bits, or skips a
     /// part of the work, by more than this.
@@ -93,6 +93,20 @@ package final class CheckedNetwork: LoadedNetwork {
         return try NetworkSession(network: path, inputs: inputs, outputs: outputs, width: width) { _ in runner }
     }
 
+    /// A session with its tensors on the device, as long as the device works and keeps them.
+    package func makeDeviceSession(inputShape: [Int], width: Int) throws -> (any DeviceSession)? {
+        guard state.fault == nil, let device = device as? any DeviceNetwork else { return nil }
+        do {
+            guard let session = try device.makeDeviceSession(inputShape: inputShape, width: width) else { return nil }
+            return CheckedDeviceSession(self, session, inputShape: inputShape, width: width)
+        } catch let error as ModelFormatError {
+            throw error
+        } catch {
+            // Without memory for that, tensors are copied to the processor. A device that is at fault fails there, too.
+            return nil
+        }
+    }
+
     /// Of both.
     package func dropPlans() {
         device.dropPlans()
@@ -100,12 +114,36 @@ package final class CheckedNetwork: LoadedNetwork {
     }
 
     /// Whether this run is to be checked. The first one is, but for inputs of one value, on which faults do not show.
-    func isChecked(_ isUniform: @autoclosure () -> Bool) -> Bool {
+    func isChecked(_ isUniform: @autoclosure () throws -> Bool) rethrows -> Bool {
         let due = counts.withLock { counts in
             counts.runs += 1
             return !counts.isProved || (interval > 0 && counts.runs % interval == 0)
         }
-        return due && !isUniform()
+        return try due && !isUniform()
+    }
+
+    /// Ends the use of the device if its values are not those of the processor.
+    func compare(_ found: UnsafeMutableBufferPointer<Float>, _ expected: UnsafeMutableBufferPointer<Float>) throws {
+        let difference = Tensor.relativeDifferences(found, expected).rms
+        guard difference <= Self.bound else {
+            let text = difference.isFinite ? "\(Float(difference))" : "infinite"
+            throw state.end("a tile differs from the processor's: relative RMS difference \(text)", isWrong: true)
+        }
+    }
+
+    /// Errors of the device end its use; those of the caller do not.
+    func onDevice<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as CancelledError {
+            throw error
+        } catch let error as ModelFormatError {
+            throw error
+        } catch let error as DeviceFault {
+            throw error
+        } catch {
+            throw state.end("\(error)", isWrong: false)
+        }
     }
 
     func proved() {
@@ -155,36 +193,16 @@ extension CheckedNetwork {
                 try onProcessor().run(inputs, values, scope: scope)
                 // The network's own fault, which is reported by who takes the values.
                 guard try isFinite || Self.isFinite(values, scope) else { return }
-                for (found, expected) in zip(outputs, values) {
-                    try compare(Tensor.relativeDifferences(found, expected).rms)
-                }
+                for (found, expected) in zip(outputs, values) { try network.compare(found, expected) }
                 network.proved()
             }
         }
 
-        private func compare(_ difference: Double) throws {
-            guard difference <= CheckedNetwork.bound else {
-                let text = difference.isFinite ? "\(Float(difference))" : "infinite"
-                throw network.state.end(
-                    "a tile differs from the processor's: relative RMS difference \(text)",
-                    isWrong: true
-                )
-            }
-        }
-
-        /// Errors of the device end its use; those of the caller do not.
         private func onDevice<R>(_ body: (NetworkSession) throws -> R) throws -> R {
-            do {
+            try network.onDevice {
                 let session = try device ?? makeDevice()
                 device = session
                 return try body(session)
-            } catch let error as CancelledError {
-                throw error
-            } catch let error as ModelFormatError {
-                throw error
-            } catch {
-                device = nil
-                throw network.state.end("\(error)", isWrong: false)
             }
         }
 
