@@ -21,7 +21,7 @@ extension Journal {
             var (entries, last, bytes): ([JournalEntry], Int64, Int) = ([], id, 0)
             while bytes < FoundTable.bytesAtOnce, let row = try rows.next() {
                 let entry = try JournalEntry(row, db)
-                (last, bytes) = (row[0], bytes + entry.item.source.utf8.count + 128 * entry.item.inputs.count)
+                (last, bytes) = (row[0], bytes + entry.item.bytes)
                 entries.append(entry)
             }
             return (entries, last)

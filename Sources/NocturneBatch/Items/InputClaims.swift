@@ -66,7 +66,7 @@ public final class FoundItems: Sendable {
         /// - Returns: the items, once they are a whole portion.
         mutating func add(_ item: DiscoveredItem) -> [DiscoveredItem]? {
             items.append(item)
-            bytes += item.source.utf8.count + 128 * item.inputs.count
+            bytes += item.bytes
             return items.count == FoundTable.itemsAtOnce || bytes > FoundTable.bytesAtOnce ? remove() : nil
         }
 

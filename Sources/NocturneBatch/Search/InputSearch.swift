@@ -225,14 +225,12 @@ private struct FileOffer {
             file.isUnresponsive = silent.contains(file.path)
             return file
         }
-        let results = Mutex([Result<[FileClaim], any Error>](repeating: .success([]), count: files.count))
-        try scope.forEach(files.count) { index in
-            let own = Result { try claims.map { try $0.claim(files[index]) } }
-            results.withLock { $0[index] = own }
+        let results = try scope.map(files.count) { index in
+            Result { try claims.map { try $0.claim(files[index]) } }
         }
         request.trace.end()
         var answers = Answers()
-        for (place, result) in results.withLock({ $0 }).enumerated() {
+        for (place, result) in results.enumerated() {
             let own = try result.get()
             let (number, file) = (rows[place].number, files[place])
             let before = answers.claimed.count

@@ -51,8 +51,7 @@ extension FoundTable {
             while bytes < Self.bytesAtOnce, let row = try rows.next() {
                 let candidate = try Candidate(row, db)
                 candidates.append(candidate)
-                // About what a stamp takes in memory besides its path; a series may have thousands of them.
-                bytes += candidate.item.source.utf8.count + 128 * candidate.item.inputs.count
+                bytes += candidate.item.bytes
             }
             return candidates
         }

@@ -111,15 +111,13 @@ final class PhotoDiscovery: Sendable {
 
     /// The headers of claimed files.
     func scanned(_ files: [FoundFile], _ patients: PatientFolders) throws -> [ScannedFile] {
-        let found = Mutex([ScannedFile?](repeating: nil, count: files.count))
-        try scope.forEach(files.count) { index in
+        let found = try scope.map(files.count) { index in
             let file = files[index]
             let facts = kept.take(file.path) ?? facts(of: file)
-            let scanned = ScannedFile(file: file, facts: facts, words: patients.words(of: file.path))
-            found.withLock { $0[index] = scanned }
+            return ScannedFile(file: file, facts: facts, words: patients.words(of: file.path))
         }
         request.trace.end()
-        return found.withLock { $0.compactMap(\.self) }
+        return found
     }
 
     // MARK: Items

@@ -137,14 +137,12 @@ public struct BatchVerification: Sendable {
         _ progress: @Sendable (_ done: Int) -> Void,
         _ check: @Sendable (Int) -> Found?
     ) throws -> [Found] {
-        let found = Mutex([Int: Found]())
         let done = Atomic(0)
-        try scope.forEach(count) { index in
-            guard let own = check(index) else { return }
-            found.withLock { $0[index] = own }
-            progress(done.add(1, ordering: .relaxed).newValue)
-        }
-        return found.withLock { found in (0..<count).compactMap { found[$0] } }
+        return try scope.map(count) { index in
+            let found = check(index)
+            if found != nil { progress(done.add(1, ordering: .relaxed).newValue) }
+            return found
+        }.compactMap(\.self)
     }
 
     // MARK: Items

@@ -97,21 +97,15 @@ final class DICOMInputs: Sendable {
         rules: DICOMSeries.Rules
     ) throws -> (series: [DICOMSeries], rejected: [(file: FoundFile, reason: DICOMReadError)], notDICOM: [FoundFile]) {
         let found = found.sorted()
-        let headers = Mutex([DICOMScanner.FileHeader](repeating: .notDICOM, count: found.count))
-        try scope.forEach(found.count) { index in
+        let headers: [DICOMScanner.FileHeader] = try scope.map(found.count) { index in
             let path = found[index].path
-            let header: DICOMScanner.FileHeader
-            if let known = kept.take(path) {
-                header = .object(known)
-            } else {
-                request.trace.willRead([path])
-                header = DICOMScanner.header(of: path, sharing: texts)
-            }
-            headers.withLock { $0[index] = header }
+            if let known = kept.take(path) { return .object(known) }
+            request.trace.willRead([path])
+            return DICOMScanner.header(of: path, sharing: texts)
         }
         var objects: [SharedValue<DICOMObject>] = []
         var (rejected, notDICOM): ([(file: FoundFile, reason: DICOMReadError)], [FoundFile]) = ([], [])
-        for (file, header) in zip(found, headers.withLock { $0 }) {
+        for (file, header) in zip(found, headers) {
             switch header {
             case .object(let object): objects.append(object)
             case .fault(let error): rejected.append((file, try described(error, of: file)))

@@ -154,12 +154,7 @@ package struct InputInspection: Sendable {
     }
 
     private func photos(_ paths: [String]) throws -> [Entry] {
-        let found = Mutex([Int: Entry]())
-        try scope.forEach(paths.count) { index in
-            let entry = photo(paths[index])
-            found.withLock { $0[index] = entry }
-        }
-        return found.withLock { found in paths.indices.compactMap { found[$0] } }
+        try scope.map(paths.count) { photo(paths[$0]) }
     }
 
     private func entry(_ file: FoundFile) -> Entry {

@@ -109,15 +109,12 @@ struct VolumeFinder: Sendable {
     /// The volumes in files that are volumes by their names.
     private func volumes(in files: [FoundFile]) throws -> [FoundVolume] {
         let tiffs = TIFFVolumes(scope: scope)
-        let found = Mutex([[FoundVolume]](repeating: [], count: files.count))
-        try scope.forEach(files.count) { index in
-            let isVolumeFile = FoundVolume.isVolumeFile(files[index].fileName)
-            let volumes = isVolumeFile ? fileVolumes(files[index]) : [tiffs.volume(files[index], request)]
-            // By number, so that the order is that of the files and not that of the threads.
-            found.withLock { $0[index] = volumes }
+        let found = try scope.map(files.count) { index in
+            FoundVolume.isVolumeFile(files[index].fileName)
+                ? fileVolumes(files[index]) : [tiffs.volume(files[index], request)]
         }
         request.trace.end()
-        return found.withLock { $0.flatMap(\.self) }
+        return found.flatMap(\.self)
     }
 
     // MARK: Volume files
