@@ -1,5 +1,6 @@
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -86,8 +87,18 @@ static bool read_shape(const conort_library *library, const void *value, conort_
     return is_done;
 }
 
+/* The first run. On a device it is made by the thread of the run, which is left alone when it does not end. */
+static bool run_first(conort_run *run, int *is_stuck, char *reason, size_t reason_bytes) {
+    if (run->network->cuda < 0) return conort_run_once(run, reason, reason_bytes);
+    if (!conort_start_thread(run, reason, reason_bytes) || conort_start(run) != 0) return false;
+    int code = conort_wait(run, CONORT_DEVICE_SECONDS * 1000, reason, reason_bytes);
+    *is_stuck = code > 0;
+    if (*is_stuck) snprintf(reason, reason_bytes, "no result after %d seconds", CONORT_DEVICE_SECONDS);
+    return code == 0;
+}
+
 /* Runs the network with outputs that it allocates itself, and reads their shapes: nothing else gives those of open extents. */
-static bool find_output_shapes(conort_run *run, char *reason, size_t reason_bytes) {
+static bool find_output_shapes(conort_run *run, int *is_stuck, char *reason, size_t reason_bytes) {
     conort_network *network = run->network;
     const conort_library *library = network->library;
     for (size_t index = 0; index < network->outputs; index++) {
@@ -97,7 +108,7 @@ static bool find_output_shapes(conort_run *run, char *reason, size_t reason_byte
             return false;
         }
     }
-    if (!conort_run_once(run, reason, reason_bytes)) return false;
+    if (!run_first(run, is_stuck, reason, reason_bytes)) return false;
     void **values = NULL;
     size_t count = 0;
     if (!conort_done(library, library->GetBoundOutputValues(run->binding, library->allocator, &values, &count), reason,
@@ -117,7 +128,8 @@ static bool find_output_shapes(conort_run *run, char *reason, size_t reason_byte
     return is_done;
 }
 
-static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, char *reason, size_t reason_bytes) {
+static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, int *is_stuck, char *reason,
+                    size_t reason_bytes) {
     conort_network *network = run->network;
     const conort_library *library = network->library;
     if (!conort_done(library, library->CreateRunOptions(&run->options), reason, reason_bytes) ||
@@ -142,7 +154,7 @@ static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, c
         extents += one->rank;
         if (!allocate(run, one, reason, reason_bytes)) return false;
     }
-    if (!find_output_shapes(run, reason, reason_bytes)) return false;
+    if (!find_output_shapes(run, is_stuck, reason, reason_bytes)) return false;
     for (size_t index = 0; index < network->outputs; index++) {
         conort_tensor *one = &run->buffers[network->inputs + index];
         if (!allocate(run, one, reason, reason_bytes) ||
@@ -152,11 +164,11 @@ static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, c
             return false;
         }
     }
-    return conort_start_thread(run, reason, reason_bytes);
+    return run->has_thread || conort_start_thread(run, reason, reason_bytes);
 }
 
 conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, const tile_device *tiles,
-                        char *reason, size_t reason_bytes) {
+                        int *is_stuck, char *reason, size_t reason_bytes) {
     conort_run *run = calloc(1, sizeof *run);
     conort_tensor *buffers = calloc(network->inputs + network->outputs + 1, sizeof *buffers);
     if (run == NULL || buffers == NULL) {
@@ -175,7 +187,7 @@ conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&run->changed, &clock);
     pthread_condattr_destroy(&clock);
-    if (prepare(run, ranks, extents, reason, reason_bytes)) return run;
+    if (prepare(run, ranks, extents, is_stuck, reason, reason_bytes)) return run;
     conort_free_run(run);
     return NULL;
 }

@@ -10,6 +10,8 @@
 
 #define CONORT_MAX_RANK 16
 #define CONORT_NAME_BYTES 1024
+/* A device that needs longer for one run no longer works; a processor may. */
+#define CONORT_DEVICE_SECONDS 120
 
 /* The loaded library. Never closed, since its threads outlive every object. */
 typedef struct conort_library conort_library;
@@ -52,9 +54,10 @@ int conort_describe(const conort_network *network, int of_outputs, size_t index,
 
 /* Binds all inputs to these extents, which are contiguous in the order of the inputs, and runs the network once: the shapes of
    outputs, and the memory, are known after that. With `tiles`, which is copied, the buffers of a network on a device are memory
-   of that device, with any values at first, and each run begins once all kernels so far have ended; else they are zeros. */
+   of that device, with any values at first, and each run begins once all kernels so far have ended; else they are zeros.
+   `is_stuck` is set if that run does not end on a device. */
 conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, const tile_device *tiles,
-                        char *reason, size_t reason_bytes);
+                        int *is_stuck, char *reason, size_t reason_bytes);
 /* Also frees the buffers; of a run that has not ended, neither its buffers nor its thread. */
 void conort_free_run(conort_run *run);
 int conort_output_rank(const conort_run *run, size_t index);

@@ -101,6 +101,8 @@ package final class CheckedNetwork: DeviceNetwork {
             return CheckedDeviceSession(self, session, inputShape: inputShape, width: width)
         } catch let error as ModelFormatError {
             throw error
+        } catch let error as EngineError where error.code == .unresponsive {
+            throw state.end("\(error)", isWrong: false)
         } catch {
             // Without memory for that, tensors are copied to the processor. A device that is at fault fails there, too.
             return nil
@@ -113,13 +115,18 @@ package final class CheckedNetwork: DeviceNetwork {
         processor.dropPlans()
     }
 
-    /// Whether this run is to be checked. The first one is, but for inputs of one value, on which faults do not show.
-    func isChecked(_ isUniform: @autoclosure () throws -> Bool) rethrows -> Bool {
-        let due = counts.withLock { counts in
+    /// Counts a run. Whether it is to be checked: the first one, and one in the interval, but for inputs of one value.
+    func isDue() -> Bool {
+        counts.withLock { counts in
             counts.runs += 1
             return !counts.isProved || (interval > 0 && counts.runs % interval == 0)
         }
-        return try due && !isUniform()
+    }
+
+    /// Whether all values are the same, so that faults do not show.
+    static func isUniform(_ values: UnsafeBufferPointer<Float>) -> Bool {
+        guard let first = values.first else { return true }
+        return values.allSatisfy { $0.bitPattern == first.bitPattern }
     }
 
     /// Ends the use of the device if its values are not those of the processor.
@@ -186,7 +193,7 @@ extension CheckedNetwork {
             try onDevice { try $0.run(inputs, outputs, scope: scope) }
             let isFinite = try Self.isFinite(outputs, scope)
             network.ran()
-            guard network.isChecked(inputs.allSatisfy(Self.isUniform)) || !isFinite else { return }
+            guard network.isDue() && !inputs.allSatisfy(CheckedNetwork.isUniform) || !isFinite else { return }
             let expected = try outputs.map { try FloatBuffer(count: $0.count) }
             try withExtendedLifetime(expected) {
                 let values = expected.map(\.values)
@@ -231,11 +238,6 @@ extension CheckedNetwork {
                 }
             }
             return isFinite.load(ordering: .relaxed)
-        }
-
-        private static func isUniform(_ values: UnsafeBufferPointer<Float>) -> Bool {
-            guard let first = values.first else { return true }
-            return values.allSatisfy { $0.bitPattern == first.bitPattern }
         }
     }
 }

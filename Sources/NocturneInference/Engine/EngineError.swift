@@ -13,6 +13,8 @@ public struct EngineError: CodedError, Equatable, CustomStringConvertible {
         case noDevice
         /// A step with a network failed; the description ends with the library's own message.
         case failed
+        /// A device does not answer.
+        case unresponsive
     }
 
     /// The kind of error.
@@ -34,8 +36,8 @@ public struct EngineError: CodedError, Equatable, CustomStringConvertible {
     /// - Parameters:
     ///   - step: completes "failed to".
     ///   - message: the library's own.
-    static func failed(_ network: String, _ step: String, _ message: String) -> EngineError {
-        EngineError(.failed, "\(network): ONNX Runtime failed to \(step): \(message)")
+    static func failed(_ network: String, _ step: String, _ message: String, _ code: Code = .failed) -> EngineError {
+        EngineError(code, "\(network): ONNX Runtime failed to \(step): \(message)")
     }
 
     /// The library's message on one line.

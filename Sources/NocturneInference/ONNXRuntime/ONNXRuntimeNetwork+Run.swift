@@ -56,9 +56,6 @@ extension ONNXRuntimeNetwork {
     /// Buffers and the thread of one session. Used by one owner at a time.
     final class Run: NetworkRunner, @unchecked Sendable {
         // Unchecked: owned by a plan until a session takes it.
-        /// A GPU that needs longer for one run no longer works; a processor may.
-        private static let deviceLimit = Duration.seconds(120)
-
         /// Nil on a device.
         let width: Int?
         /// As the plan measured them.
@@ -76,15 +73,19 @@ extension ONNXRuntimeNetwork {
             var message = MessageBuffer()
             let ranks = inputs.map { Int32($0.shape.count) }
             let extents = inputs.flatMap(\.shape).map(Int64.init)
-            var functions = tiles?.functions ?? tile_device()
+            var (functions, isStuck): (tile_device, Int32) = (tiles?.functions ?? tile_device(), 0)
             let found = withUnsafePointer(to: &functions) { functions in
-                message.fill {
-                    conort_bind(handle.pointer, ranks, extents, tiles == nil ? nil : functions, $0, $1)
-                }
+                let functions = tiles == nil ? nil : functions
+                return message.fill { conort_bind(handle.pointer, ranks, extents, functions, &isStuck, $0, $1) }
             }
             guard let found else {
                 let shapes = inputs.map { "\($0.name) \($0.shape)" }.joined(separator: ", ")
-                throw EngineError.failed(handle.path, "run it with \(shapes)", EngineError.condensed(message.text))
+                if isStuck != 0 {
+                    _ = Unmanaged.passRetained(handle)
+                    tiles?.abandon()
+                }
+                let (step, reason) = ("run it with \(shapes)", EngineError.condensed(message.text))
+                throw EngineError.failed(handle.path, step, reason, isStuck != 0 ? .unresponsive : .failed)
             }
             pointer = found
             self.handle = handle
@@ -133,7 +134,7 @@ extension ONNXRuntimeNetwork {
         /// Runs the network on the buffers, and looks at the scope's flag every 20 ms. A run on a device that takes longer than
         /// its limit is left alone.
         func compute(_ scope: ComputeScope) throws {
-            let limit = width == nil ? Self.deviceLimit : nil
+            let limit = width == nil ? Duration.seconds(Int(CONORT_DEVICE_SECONDS)) : nil
             var message = MessageBuffer()
             guard conort_start(pointer) == 0 else { throw failed("start a run", "the last one has not ended") }
             let start = scope.time.monotonic

@@ -66,14 +66,15 @@ final class DeviceTiles: BlendedTiles {
     func step(_ scope: ComputeScope) throws -> Range<Int> {
         if !isRowComplete { try runTile(scope) }
         guard isRowComplete else { return 0..<0 }
-        let finished = try set.onDevice { () throws(EngineError) in
+        let (finished, nonFinite) = try set.onDevice { () throws(EngineError) in
             let finished = try accumulator.finishRow()
+            let count = try accumulator.nonFiniteCount()
             // The kernels' fault, if the networks' values are all finite.
-            if try accumulator.nonFiniteCount() > 0, isFinite { throw set.device.failed("sum tiles", "NaN") }
-            return finished
+            if count > 0, isFinite { throw set.device.failed("sum tiles", "\(count) sums are NaN or infinite") }
+            return (finished, count)
         }
         isRowBegun = false
-        if !isFinite { throw NonFiniteLogits(in: finished, work.level.grid) }
+        if nonFinite > 0 { throw NonFiniteLogits(in: finished, work.level.grid) }
         return finished
     }
 
