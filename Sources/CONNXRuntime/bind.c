@@ -91,9 +91,9 @@ static bool read_shape(const conort_library *library, const void *value, conort_
 static bool run_first(conort_run *run, int *is_stuck, char *reason, size_t reason_bytes) {
     if (run->network->cuda < 0) return conort_run_once(run, reason, reason_bytes);
     if (!conort_start_thread(run, reason, reason_bytes) || conort_start(run) != 0) return false;
-    int code = conort_wait(run, CONORT_DEVICE_SECONDS * 1000, reason, reason_bytes);
+    int code = conort_wait(run, TILE_DEVICE_SECONDS * 1000, reason, reason_bytes);
     *is_stuck = code > 0;
-    if (*is_stuck) snprintf(reason, reason_bytes, "no result after %d seconds", CONORT_DEVICE_SECONDS);
+    if (*is_stuck) snprintf(reason, reason_bytes, "no result after %d seconds", TILE_DEVICE_SECONDS);
     return code == 0;
 }
 

@@ -25,6 +25,7 @@
     F(LaunchKernel, \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
     F(CtxSynchronize, (void)) \
+    F(StreamQuery, (void *)) \
     F(GetErrorString, (int, const char **))
 
 typedef struct {

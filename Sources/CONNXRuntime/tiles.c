@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct {
     driver cuda;
@@ -55,9 +56,31 @@ static int upload(void *owner, void *to, const void *from, size_t bytes, char *r
     return leave(own, own->cuda.MemcpyHtoD_v2((uintptr_t)to, from, bytes), "copy to the device", reason, reason_bytes);
 }
 
+/* CUDA_ERROR_NOT_READY: work is not complete. */
+enum { not_ready = 600 };
+
+/* Waits for the kernels so far, with a limit, which copies do not have. */
+static int await_kernels(const device *own) {
+    const struct timespec pause = {0, 20000};
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        int code = own->cuda.StreamQuery(NULL);
+        if (code != not_ready) return code;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - begin.tv_sec > TILE_DEVICE_SECONDS) return not_ready;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static int download(void *owner, void *to, const void *from, size_t bytes, char *reason, size_t reason_bytes) {
     const device *own = owner;
     if (enter(own, reason, reason_bytes) != 0) return -1;
+    int code = await_kernels(own);
+    if (code != 0) {
+        leave(own, code, "wait for kernels", reason, reason_bytes);
+        return code == not_ready ? TILE_NO_ANSWER : -1;
+    }
     return leave(own, own->cuda.MemcpyDtoH_v2(to, (uintptr_t)from, bytes), "copy from the device", reason,
                  reason_bytes);
 }

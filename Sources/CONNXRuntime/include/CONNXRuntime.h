@@ -10,8 +10,6 @@
 
 #define CONORT_MAX_RANK 16
 #define CONORT_NAME_BYTES 1024
-/* A device that needs longer for one run no longer works; a processor may. */
-#define CONORT_DEVICE_SECONDS 120
 
 /* The loaded library. Never closed, since its threads outlive every object. */
 typedef struct conort_library conort_library;

@@ -13,6 +13,11 @@ typedef enum {
     tile_kernel_count
 } tile_kernel;
 
+/* What a function returns when the device does not answer. */
+#define TILE_NO_ANSWER (-2)
+/* A device that needs longer for its work no longer works. */
+#define TILE_DEVICE_SECONDS 120
+
 /* A device: its memory, and its kernels, which run in the order of the calls. Functions return 0, or write the reason as text. They
    may be called on any thread, also on several at the same time. */
 typedef struct {
@@ -21,7 +26,7 @@ typedef struct {
     void (*release)(void *owner, void *memory);
     int (*clear)(void *owner, void *memory, size_t bytes, char *reason, size_t reason_bytes);
     int (*upload)(void *owner, void *to, const void *from, size_t bytes, char *reason, size_t reason_bytes);
-    /* After all kernels so far. */
+    /* After all kernels so far. Returns TILE_NO_ANSWER if these do not end. */
     int (*download)(void *owner, void *to, const void *from, size_t bytes, char *reason, size_t reason_bytes);
     /* Returns at once. `arguments` is the structure of the kernel's name. */
     int (*launch)(void *owner, tile_kernel kernel, const void *arguments, long long count, char *reason,

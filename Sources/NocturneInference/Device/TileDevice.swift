@@ -27,7 +27,7 @@ package final class TileDevice: @unchecked Sendable {
         let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
         guard !overflow, bytes > 0 else { throw failed("allocate memory", "no such number of bytes") }
         var address: UnsafeMutableRawPointer?
-        try run("allocate memory") { functions.allocate(functions.owner, bytes, &address, $0, $1) }
+        try run("allocate memory", .outOfMemory) { functions.allocate(functions.owner, bytes, &address, $0, $1) }
         guard let address else { throw failed("allocate memory", "it returned none") }
         return DeviceMemory(address, byteCount: bytes) { self.release($0) }
     }
@@ -94,11 +94,17 @@ package final class TileDevice: @unchecked Sendable {
 
     private func run(
         _ step: String,
+        _ kind: EngineError.Code = .failed,
         _ body: (UnsafeMutablePointer<CChar>?, Int) -> Int32
     ) throws(EngineError) {
         guard !isAbandoned.load(ordering: .relaxed) else { throw failed(step, "it does not answer") }
         var message = MessageBuffer()
-        guard message.fill(body) == 0 else { throw failed(step, EngineError.condensed(message.text)) }
+        let code = message.fill(body)
+        if code == TILE_NO_ANSWER { abandon() }
+        guard code == 0 else {
+            let kind: EngineError.Code = code == TILE_NO_ANSWER ? .unresponsive : kind
+            throw EngineError(kind, "\(name) failed to \(step): \(EngineError.condensed(message.text))")
+        }
     }
 
     /// - Parameters:

@@ -15,6 +15,8 @@ public struct EngineError: CodedError, Equatable, CustomStringConvertible {
         case failed
         /// A device does not answer.
         case unresponsive
+        /// A device has no memory for what keeps tiles on it.
+        case outOfMemory
     }
 
     /// The kind of error.

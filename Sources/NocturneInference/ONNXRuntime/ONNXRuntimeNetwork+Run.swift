@@ -67,15 +67,23 @@ extension ONNXRuntimeNetwork {
         private var isStuck = false
 
         /// Binds the network to shapes, and runs it once.
-        /// - Parameter tiles: the device in whose memory the buffers are; nil for that of the processor.
+        /// - Parameters:
+        ///   - tiles: the device, which is abandoned when a run does not end.
+        ///   - isResident: whether the buffers are in its memory, and not in that of the processor.
         /// - Throws: ``EngineError``
-        init(_ handle: Handle, inputs: [TensorPort], width: Int?, tiles: TileDevice? = nil) throws(EngineError) {
+        init(
+            _ handle: Handle,
+            inputs: [TensorPort],
+            width: Int?,
+            tiles: TileDevice?,
+            isResident: Bool = false
+        ) throws(EngineError) {
             var message = MessageBuffer()
             let ranks = inputs.map { Int32($0.shape.count) }
             let extents = inputs.flatMap(\.shape).map(Int64.init)
             var (functions, isStuck): (tile_device, Int32) = (tiles?.functions ?? tile_device(), 0)
             let found = withUnsafePointer(to: &functions) { functions in
-                let functions = tiles == nil ? nil : functions
+                let functions = isResident ? functions : nil
                 return message.fill { conort_bind(handle.pointer, ranks, extents, functions, &isStuck, $0, $1) }
             }
             guard let found else {
@@ -134,7 +142,7 @@ extension ONNXRuntimeNetwork {
         /// Runs the network on the buffers, and looks at the scope's flag every 20 ms. A run on a device that takes longer than
         /// its limit is left alone.
         func compute(_ scope: ComputeScope) throws {
-            let limit = width == nil ? Duration.seconds(Int(CONORT_DEVICE_SECONDS)) : nil
+            let limit = width == nil ? Duration.seconds(Int(TILE_DEVICE_SECONDS)) : nil
             var message = MessageBuffer()
             guard conort_start(pointer) == 0 else { throw failed("start a run", "the last one has not ended") }
             let start = scope.time.monotonic

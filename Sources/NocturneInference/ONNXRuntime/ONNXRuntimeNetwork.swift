@@ -117,7 +117,8 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         let handle = try device ?? Handle(library, path: path, cuda: nil, threads: max(width, 1))
         // The run that was made for the plan has its own buffers.
         plans.known(NetworkSession.shapes(ports))?.spare.drop()
-        let run = try Run(handle, inputs: ports, width: device == nil ? max(width, 1) : nil, tiles: tiles)
+        let threads = device == nil ? max(width, 1) : nil
+        let run = try Run(handle, inputs: ports, width: threads, tiles: tiles, isResident: true)
         return try Resident(run, input: ports[0].shape, on: tiles)
     }
 
@@ -136,7 +137,7 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
     private func makePlan(_ inputs: [TensorPort], width: Int?) throws -> Plan {
         let before = Self.writableBytes()
         let handle = try device ?? Handle(library, path: path, cuda: nil, threads: width ?? 1)
-        let run = try Run(handle, inputs: inputs, width: width)
+        let run = try Run(handle, inputs: inputs, width: width, tiles: tiles)
         let ports = outputs.indices.map { (name: outputs[$0].name, shape: run.outputShape($0)) }
         if let empty = ports.first(where: { $0.shape.contains { $0 <= 0 } }) {
             throw ModelFormatError.shapeMismatch(network: path, reason: "the output '\(empty.name)' is empty")
@@ -145,9 +146,10 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         // The buffers of the run are its own, whatever other threads free meanwhile.
         let buffers = 4 * (inputs + ports).reduce(0) { $0 + $1.shape.reduce(1, *) }
         let spare = Spare(run)
-        return Plan(outputs: ports, bytes: max(growth + growth / 8, buffers), spare: spare) { () throws(EngineError) in
+        let bytes = max(growth + growth / 8, buffers)
+        return Plan(outputs: ports, bytes: bytes, spare: spare) { [tiles] () throws(EngineError) in
             if let found = spare.take() { return found }
-            return try Run(handle, inputs: inputs, width: width)
+            return try Run(handle, inputs: inputs, width: width, tiles: tiles)
         }
     }
 

@@ -38,7 +38,7 @@ public struct DiscoveredItem: Sendable, Hashable {
     /// Items of one rank are in the order of these texts; those with equal ones in the order in which they were found.
     public var order = ""
 
-    /// About what it takes in memory besides its texts: a stamp has 128 bytes without its path, and a series thousands of them.
+    /// About what its source and stamps take in memory: 128 bytes for a stamp without its path. A series has thousands of them.
     package var bytes: Int { source.utf8.count + 128 * inputs.count }
 
     /// PatientID (0010,0020), StudyInstanceUID (0020,000D) and SeriesInstanceUID (0020,000E).

@@ -72,10 +72,9 @@ final class EnsembleInference: LabelInference {
         let planes = try members[index].step(context.scope)
         guard !planes.isEmpty else { return }
         self.planes[index] = planes
-        try members[index].whileReading(context.scope) {
-            while !labeler.isFinished, try pushPlanes(context.scope) {
-                try slices.labelSlice(by: &labeler, scope: context.scope)
-            }
+        // A device does not run tiles meanwhile: the next row of a member may not be needed, and would count in its agreement.
+        while !labeler.isFinished, try pushPlanes(context.scope) {
+            try slices.labelSlice(by: &labeler, scope: context.scope)
         }
     }
 
