@@ -29,6 +29,7 @@ enum {
     CREATE_ALLOCATOR = 131,
     FREE_ALLOCATOR = 132,
     RUN = 133,
+    CREATE_BINDING = 134,
     BIND_OUTPUT = 137,
     APPEND_CUDA = 204,
     CREATE_CUDA = 205,
@@ -98,6 +99,13 @@ static void *create_tensor(const void *info, void *values, size_t bytes, const i
     void *status = ((void *(*)(const void *, void *, size_t, const int64_t *, size_t, int, void **))real[CREATE_TENSOR])(
         info, values, bytes, shape, rank, type, tensor);
     if (status == NULL) note(*tensor, values, bytes);
+    return status;
+}
+
+/* Nothing is bound yet, whatever was bound at this address before. */
+static void *create_binding(void *session, void **binding) {
+    void *status = ((void *(*)(void *, void **))real[CREATE_BINDING])(session, binding);
+    if (status == NULL) note(*binding, NULL, 0);
     return status;
 }
 
@@ -195,6 +203,7 @@ static const void *const *table(uint32_t version) {
     ours[GET_PROVIDERS] = (void *)get_providers;
     ours[FREE_PROVIDERS] = (void *)free_providers;
     ours[RUN] = (void *)run;
+    ours[CREATE_BINDING] = (void *)create_binding;
     ours[BIND_OUTPUT] = (void *)bind_output;
     ours[APPEND_CUDA] = (void *)append_cuda;
     ours[CREATE_CUDA] = (void *)create_cuda;
