@@ -18,20 +18,6 @@ final class ConstantTile {
         return count <= limit ? count : 0
     }
 
-    /// The value of each channel of a tile; nil if a channel has several.
-    /// - Complexity: reads up to the first voxel that differs.
-    static func values(_ tile: UnsafeBufferPointer<Float>, channels: Int) -> [Float]? {
-        let count = tile.count / channels
-        var values: [Float] = []
-        for channel in 0..<channels {
-            let own = tile[channel * count..<(channel + 1) * count]
-            let first = tile[channel * count]
-            guard own.allSatisfy({ $0.bitPattern == first.bitPattern }) else { return nil }
-            values.append(first)
-        }
-        return values
-    }
-
     /// Copies the logits to `sum` if they are those of such a tile.
     func copy(_ values: [Float], to sum: inout VoxelBuffer<Float>) -> Bool {
         guard logits.count > 0, values.map(\.bitPattern) == self.values.map(\.bitPattern) else { return false }

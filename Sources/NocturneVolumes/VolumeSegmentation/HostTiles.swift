@@ -73,9 +73,7 @@ final class HostTiles: BlendedTiles {
                 try plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input, scope: scope)
             }
         }
-        let constant = set.input.withUnsafeBufferPointer {
-            ConstantTile.values($0, channels: model.settings.inputChannels)
-        }
+        let constant = work.level.image.withUnsafeBufferPointer { plan.constantValues(ofTile: tile, in: $0) }
         for (index, accumulator) in accumulators.enumerated() {
             let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
             if !set.knows(constant, index) {
