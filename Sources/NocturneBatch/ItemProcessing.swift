@@ -114,6 +114,7 @@ struct ItemProcessing {
                 budget: budget,
                 gate: gate,
                 processBudget: context.limits.memoryBytes,
+                device: context.device,
                 show: show
             )
         )
@@ -187,7 +188,8 @@ struct ItemProcessing {
             gate: gate,
             stalls: stalls,
             health: context.health,
-            time: context.time
+            time: context.time,
+            device: context.device
         )
         let committer = Committer(output: context.output, journal: context.journal, environment: environment)
         return (

@@ -11,18 +11,29 @@ public struct ComputeScope: Sendable {
     public let flag: CancellationFlag
     /// The clock, so that tests decide what time it is.
     public let time: any TimeSource
+    /// Measures the runs of networks on a device; nil where nobody asks for it.
+    public let device: DeviceMeter?
 
     /// - Parameter pool: Its idle threads help with loops; nil runs them on the caller.
-    public init(pool: ComputePool?, flag: CancellationFlag, time: any TimeSource = SystemTime()) {
+    public init(
+        pool: ComputePool?,
+        flag: CancellationFlag,
+        time: any TimeSource = SystemTime(),
+        device: DeviceMeter? = nil
+    ) {
         self.pool = pool
         self.flag = flag
         self.time = time
+        self.device = device
     }
 
     /// Uses no helper threads; the flag is never raised unless one is passed.
     public static func serial(_ flag: CancellationFlag = CancellationFlag()) -> ComputeScope {
         ComputeScope(pool: nil, flag: flag)
     }
+
+    /// The same without helper threads.
+    public var serial: ComputeScope { ComputeScope(pool: nil, flag: flag, time: time, device: device) }
 
     /// The maximum number of threads a loop can use.
     public var width: Int { pool?.width ?? 1 }

@@ -12,6 +12,7 @@ package actor MachineMonitor {
         let gate: PressureGate
         /// For the whole process, in bytes.
         let processBudget: Int
+        let device: DeviceMeter
         /// Shows what the run does; called on a thread that may wait.
         let show: @Sendable (RunProgress) -> Void
 
@@ -19,16 +20,19 @@ package actor MachineMonitor {
         ///   - budget: admits nothing above the level normal.
         ///   - gate: gets the level.
         ///   - processBudget: for the whole process, in bytes; the budget of the leases is smaller.
+        ///   - device: how busy it is shown, too.
         ///   - show: records what the run does.
         package init(
             budget: MemoryBudget,
             gate: PressureGate,
             processBudget: Int,
+            device: DeviceMeter = DeviceMeter(),
             show: @escaping @Sendable (RunProgress) -> Void = { _ in }
         ) {
             self.budget = budget
             self.gate = gate
             self.processBudget = processBudget
+            self.device = device
             self.show = show
         }
     }
@@ -43,6 +47,8 @@ package actor MachineMonitor {
     private var followers: PressureFollowers?
     private var pressure: PressureStateMachine?
     private var lastReading: MemoryReading?
+    /// Of the device, one each second, for half a minute.
+    private var deviceReadings: [(time: Duration, sums: DeviceMeter.Reading)] = []
     /// Seconds since somebody follows the pressure.
     private var seconds = 0
     private var waiterCount = 0
@@ -116,6 +122,7 @@ package actor MachineMonitor {
         self.followers = followers
         pressure = PressureStateMachine(budgetBytes: followers.processBudget)
         seconds = 0
+        deviceReadings = [(time.monotonic, followers.device.reading)]
         demand.notify()
         if isStopRequested { await drain() }
     }
@@ -153,6 +160,7 @@ package actor MachineMonitor {
         let change = machine.observe(reading)
         pressure = machine
         seconds += 1
+        deviceReadings = deviceReadings.suffix(Self.heartbeatSeconds) + [(time.monotonic, followers.device.reading)]
         if let change {
             followers.gate.setLevel(change.to)
             followers.budget.setAdmitting(change.to == .normal)
@@ -163,8 +171,15 @@ package actor MachineMonitor {
             await emit(BatchEvent(.pressure, reason: reason), reading, followers)
         }
         if seconds % MachineMonitor.heartbeatSeconds == 0 {
-            await emit(BatchEvent(.heartbeat), reading, followers)
+            var event = BatchEvent(.heartbeat)
+            event.device = deviceUse
+            await emit(event, reading, followers)
         }
+    }
+
+    private var deviceUse: DeviceUse? {
+        guard let first = deviceReadings.first, let last = deviceReadings.last else { return nil }
+        return DeviceUse(from: first.sums, to: last.sums, in: last.time - first.time)
     }
 
     /// Shows an event with what the process takes then.
@@ -183,7 +198,7 @@ package actor MachineMonitor {
             budgetBytes: followers.processBudget,
             pressure: "\(followers.gate.level)"
         )
-        let progress = await progress.runProgress(memory)
+        let progress = await progress.runProgress(memory, deviceUse)
         await probes.run { followers.show(progress) }
     }
 

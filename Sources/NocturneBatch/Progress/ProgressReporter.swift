@@ -226,7 +226,7 @@ public actor ProgressReporter {
     }
 
     /// What the run does now.
-    func runProgress(_ memory: RunProgress.Memory) -> RunProgress {
+    func runProgress(_ memory: RunProgress.Memory, _ device: DeviceUse?) -> RunProgress {
         status.memory = memory
         update()
         let items = status.running
@@ -240,7 +240,8 @@ public actor ProgressReporter {
             failed: status.failed,
             queued: max(status.total - status.done - items.count, 0),
             items: items,
-            memory: memory
+            memory: memory,
+            device: device
         )
     }
 

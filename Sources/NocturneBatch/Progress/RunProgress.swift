@@ -80,6 +80,8 @@ public struct RunProgress: Codable, Sendable {
     public let items: [Item]
     /// Of the engine's process, as measured last.
     public let memory: Memory
+    /// In the last half minute; null where no network runs on a device.
+    @Nullable public var device: DeviceUse?
 }
 
 extension OutputFolder {

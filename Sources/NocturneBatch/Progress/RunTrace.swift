@@ -68,7 +68,7 @@ package struct RunTrace: Sendable {
         case .itemStarted: return event.item.map { begin($0) } ?? []
         case .itemCompleted, .itemFailed, .itemInterrupted, .itemRetried, .itemCancelled, .itemQuarantined:
             return event.item.map { end($0, event) } ?? []
-        case .heartbeat: return memory(event)
+        case .heartbeat: return memory(event) + device(event)
         case .note, .pressure, .disk, .paused, .continued: return note(event)
         case .itemSkipped: return []
         }
@@ -128,6 +128,19 @@ package struct RunTrace: Sendable {
         guard let resident = event.residentBytes else { return [] }
         var counter = entry("memory", "memory", .counter, at: last, track: 0)
         counter.args = ["resident": .number(Double(resident)), "reserved": .number(Double(event.leasedBytes ?? 0))]
+        return [counter]
+    }
+
+    /// In percent; viewers stack the series of a counter.
+    private func device(_ event: BatchEvent) -> [TraceEntry] {
+        guard let use = event.device else { return [] }
+        var counter = entry("device", "device", .counter, at: last, track: 0)
+        func percent(_ share: Double) -> JSONValue { .number((1000 * share).rounded() / 10) }
+        counter.args = [
+            "busy": percent(use.busy),
+            "waiting for the processor": percent(use.waitingForProcessor),
+            "waiting for items": percent(use.waitingForItems),
+        ]
         return [counter]
     }
 

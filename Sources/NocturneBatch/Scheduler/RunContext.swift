@@ -18,6 +18,7 @@ struct RunContext: Sendable {
     let pauses: PauseKeeper
     /// Nil where no results of other batches are taken.
     let reusable: ReusableResults?
+    let device = DeviceMeter()
 
     var output: OutputFolder { options.output }
     var control: RunControl { waiting.control }

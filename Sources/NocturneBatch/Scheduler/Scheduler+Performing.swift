@@ -277,7 +277,7 @@ extension ActiveItem {
             flag: flag,
             sequence: sequence,
             context: StageContext(
-                scope: ComputeScope(pool: context.pool, flag: flag, time: context.time),
+                scope: ComputeScope(pool: context.pool, flag: flag, time: context.time, device: context.device),
                 staging: context.output.staging(item.name),
                 isLean: plan.isLean,
                 spareBytes: spareBytes

@@ -14,6 +14,7 @@ struct StageEnvironment: Sendable {
     let stalls: StallDetector?
     let health: OutputHealth
     let time: any TimeSource
+    let device: DeviceMeter
 
     /// Ends an item because of an error: it was interrupted, or it failed.
     func end(_ item: ActiveItem, in stage: Stage, with error: any Error, seconds: [Stage: Double]) async {

@@ -55,10 +55,10 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
 
     private func infer(_ message: StageMessage<Prepared>, _ ticket: PressureGate.Ticket) async throws -> Run.Inferred {
         let item = message.item
-        let run = try start(sessions, message.payload, item.item, item.context)
+        let run = try measured { try start(sessions, message.payload, item.item, item.context) }
         do {
             while run.stepsDone < run.stepCount { try await inferTile(of: item, run, ticket) }
-            return try run.finish(item.context)
+            return try measured { try run.finish(item.context) }
         } catch {
             if item.flag.isCancelled { try? run.checkpoint(force: true, item.context) }
             throw error
@@ -71,7 +71,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         try item.flag.check()
         try FaultPoint.tile.pass()
         let (begin, before) = (environment.time.monotonic, run.stepsDone)
-        try run.step(item.context)
+        try measured { try run.step(item.context) }
         if before < Self.timedSteps, environment.receiver.usesStepTimes {
             let seconds = (environment.time.monotonic - begin).inSeconds
             await environment.receiver.stepTimed(item.id, seconds: seconds / Double(max(run.stepsDone - before, 1)))
@@ -79,5 +79,13 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         try run.checkpoint(force: false, item.context)
         environment.stalls?.moved(item.id)
         await environment.progress.stepped(item.id, done: run.stepsDone, of: run.stepCount)
+    }
+
+    /// While this stage waits, so does a device.
+    private func measured<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let (time, device) = (link.environment.time, link.environment.device)
+        let begin = time.monotonic
+        defer { device.add(inference: time.monotonic - begin) }
+        return try body()
     }
 }

@@ -146,6 +146,7 @@ extension ONNXRuntimeNetwork {
             var message = MessageBuffer()
             guard conort_start(pointer) == 0 else { throw failed("start a run", "the last one has not ended") }
             let start = scope.time.monotonic
+            defer { if width == nil { scope.device?.add(running: scope.time.monotonic - start) } }
             var wasCancelled = false
             while true {
                 let state = message.fill { conort_wait(pointer, 20, $0, $1) }

@@ -44,6 +44,8 @@ public struct BatchEvent: Sendable, Codable {
     public var residentBytes: Int?
     /// Memory that active items have leased from the budget.
     public var leasedBytes: Int?
+    /// Of a heartbeat: since the one before; nil where no network runs on a device.
+    public var device: DeviceUse?
     /// Predicted until the end of the run; nil before there is anything to predict it from.
     public var etaSeconds: Double?
     /// When a pause ends by itself, UTC.
@@ -57,8 +59,7 @@ public struct BatchEvent: Sendable, Codable {
     /// All but ``path``.
     private enum CodingKeys: String, CodingKey {
         case time, event, item, reason, code, stage, remedy, seconds, objects, done, total, failed, residentBytes,
-            leasedBytes,
-            etaSeconds, until, stages
+            leasedBytes, device, etaSeconds, until, stages
     }
 
     /// - Parameters:

@@ -113,7 +113,7 @@ extension PhotoInstances {
             let instances = Array(left.prefix(Self.instancesPerLane * lanes))
             let sessions = ParallelValue(sessions.lanes(lanes))
             // Where several instances are read at the same time, each of them has one thread.
-            let inner = lanes == 1 ? scope : ComputeScope(pool: nil, flag: scope.flag, time: scope.time)
+            let inner = lanes == 1 ? scope : scope.serial
             let found = Mutex([Int: Result<PhotoTextModel.Reading, any Error>]())
             let next = Atomic(0)
             try scope.forEach(lanes) { [image = prepared.photo.image] lane in

@@ -89,6 +89,17 @@ struct BatchMetrics {
             by: "level",
             ["normal", "warning", "critical"].map { ($0, $0 == memory.pressure ? 1 : 0) }
         )
+        if let device = progress.device {
+            text.add(
+                "nocturne_device_time_ratio",
+                "Shares of the last half minute in which the device ran a network, or waited.",
+                by: "state",
+                [
+                    ("busy", device.busy), ("waiting-for-processor", device.waitingForProcessor),
+                    ("waiting-for-items", device.waitingForItems),
+                ]
+            )
+        }
     }
 
     /// Nil without a run.

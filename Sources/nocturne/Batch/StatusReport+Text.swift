@@ -178,6 +178,7 @@ extension RunProgress {
         let reserved = "\(ByteCount(memory.leasedBytes)) of it reserved for these items"
         return [head] + (items.isEmpty ? [] : [Terminal.table(rows)])
             + ["Memory: \(resident)\(ByteCount(memory.budgetBytes)), \(reserved); pressure: \(memory.pressure)."]
+            + (device.map { ["GPU in the last half minute: \($0.text)."] } ?? [])
     }
 
     /// Behind the line of a shard.

@@ -59,6 +59,23 @@ struct RunTraceTests {
         #expect(slice("b")?.args?["end"] == .string("itemFailed"))
     }
 
+    @Test("A sign of life is a point of the curves of memory, and of the device where one was used")
+    func counters() throws {
+        let line = """
+            {"event":"heartbeat","time":"2026-11-24T20:00:30.000Z","residentBytes":9,"leasedBytes":4,
+             "device":{"busy":0.5,"waitingForProcessor":0.3,"waitingForItems":0.2}}
+            """
+        var trace = RunTrace()
+        let found = trace.add(try JSONDecoder().decode(BatchEvent.self, from: Data(line.utf8)))
+        #expect(found.map(\.ph) == [.counter, .counter])
+        #expect(found.first?.args == ["resident": .number(9), "reserved": .number(4)])
+        #expect(
+            found.last?.args
+                == ["busy": .number(50), "waiting for the processor": .number(30), "waiting for items": .number(20)]
+        )
+        #expect(trace.add(try event(.heartbeat, "31.000")).isEmpty)
+    }
+
     @Test("A run that was killed ends with its last event; the next one is a process of its own")
     func killed() throws {
         let found = slices([

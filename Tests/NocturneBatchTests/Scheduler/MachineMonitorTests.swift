@@ -39,7 +39,9 @@ struct MachineMonitorTests {
 
     private final class Reasons: ProgressView {
         let all = Mutex<[String]>([])
+        let devices = Mutex<[DeviceUse?]>([])
         func show(_ event: BatchEvent, _ status: ProgressStatus) {
+            devices.withLock { $0.append(event.device) }
             all.withLock { $0.append(event.reason ?? event.event.rawValue) }
         }
         func refresh(_ status: ProgressStatus) {}
@@ -98,6 +100,29 @@ struct MachineMonitorTests {
             )
             for _ in 0..<61 { await tick(setup) }
             #expect(setup.view.all.withLock { $0 } == ["heartbeat", "heartbeat"])
+        }
+    }
+
+    @Test("A sign of life has how busy the device was since the one before, and has nothing where none was used")
+    func device() async throws {
+        try await with(Setup()) { setup in
+            let device = DeviceMeter()
+            await setup.monitor.follow(
+                MachineMonitor.PressureFollowers(
+                    budget: MemoryBudget(totalBytes: 50),
+                    gate: PressureGate(),
+                    processBudget: 50,
+                    device: device
+                )
+            )
+            for _ in 0..<30 { await tick(setup) }
+            device.add(running: .seconds(15))
+            device.add(inference: .seconds(24))
+            for _ in 0..<60 { await tick(setup) }
+            let found = setup.view.devices.withLock { devices in
+                devices.map { device in device.map { [$0.busy, $0.waitingForProcessor, $0.waitingForItems] } }
+            }
+            #expect(found == [nil, [0.5, 0.3, 0.2], [0, 0, 1]])
         }
     }
 
