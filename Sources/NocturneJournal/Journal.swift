@@ -55,12 +55,24 @@ public actor Journal {
         found = FoundTable(queue)
     }
 
-    /// Opens a journal to read it.
-    private static func reading(_ path: String, asCopy isCopied: @escaping @Sendable () -> Bool) async throws -> Journal
-    {
+    /// Opens a journal, or a copy of it.
+    /// - Parameter isCopied: whether a copy is opened; nil for a journal that is changed. A copy is opened, too, where SQLite cannot
+    ///   make the files that it needs next to the journal: on a full disk.
+    private static func opened(_ path: String, asCopy isCopied: (@Sendable () -> Bool)?) async throws -> Journal {
         let executor = JournalExecutor()
-        let queue = try await executor.perform {
-            try DatabaseQueue.journal(at: path, isCopied: isCopied()) { $0 < .seconds(5) }
+        let queue = try await executor.perform { () throws(JournalError) in
+            func open(isCopied: Bool) throws(JournalError) -> DatabaseQueue {
+                try DatabaseQueue.journal(at: path, isCopied: isCopied) { $0 < .seconds(5) }
+            }
+            guard let isCopied else { return try open(isCopied: false) }
+            do throws(JournalError) {
+                return try open(isCopied: isCopied())
+            } catch {
+                // A copy of a journal that is not there would be an empty one.
+                guard error.mayLackRoom, (FileSystem.size(path) ?? 0) > 0, let queue = try? open(isCopied: true)
+                else { throw error }
+                return queue
+            }
         }
         return Journal(queue, executor)
     }
@@ -72,7 +84,7 @@ public actor Journal {
     }
 
     /// A copy of a journal, to plan in: what is changed in it is lost when it is closed.
-    public static func copy(of path: String) async throws -> Journal { try await reading(path) { true } }
+    public static func copy(of path: String) async throws -> Journal { try await opened(path) { true } }
 
     /// Puts a copy of the journal in its place, and removes the old files.
     ///
@@ -85,15 +97,15 @@ public actor Journal {
     }
 
     /// Opens the journal, calls `body` with it, and closes it whatever happens.
-    /// - Parameter readsCopy: asked on the journal's thread: whether `body` gets a copy of the journal, as where another machine
-    ///   may be writing to it. It must not change the journal then.
+    /// - Parameter readsCopy: nil for a `body` that changes the journal. Else asked on the journal's thread: whether `body` gets a copy
+    ///   of it, as where another machine may be writing to it. It may get one in any case, as on a full disk.
     public static func with<Result>(
         path: String,
-        readsCopy: @escaping @Sendable () -> Bool = { false },
+        readsCopy: (@Sendable () -> Bool)? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
-        let journal = try await reading(path, asCopy: readsCopy)
+        let journal = try await opened(path, asCopy: readsCopy)
         do {
             let result = try await body(journal)
             await journal.close()

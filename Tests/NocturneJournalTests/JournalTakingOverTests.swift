@@ -54,6 +54,23 @@ struct JournalTakingOverTests {
         }
     }
 
+    @Test("Where SQLite cannot make its files next to a journal, readers have a copy, and a change fails")
+    func readWithoutRoom() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            try await Journal.with(path: path) { try await $0.record([entry("a"), entry("b")]) }
+            // A name that is as long as can be: with "-wal" behind it there can be no file.
+            let long = folder(String(repeating: "j", count: 254)).path
+            try FileSystem.move(path, to: long)
+            let names = try await Journal.with(path: long, readsCopy: { false }) { try await $0.items().map(\.name) }
+            #expect(names == ["a", "b"])
+            await #expect(throws: JournalError.self) {
+                try await Journal.with(path: long) { try await $0.record([entry("c")]) }
+            }
+            #expect(FileSystem.entries(folder.path).count == 1)
+        }
+    }
+
     @Test("On a share one process has the journal, no memory is shared, and others read a copy, also after a crash")
     func share() async throws {
         try await TemporaryFolder.with { folder in

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -130,6 +131,31 @@ def full_for_journal_stop(workspace: Workspace) -> str:
     return f"75 ({last[-70:]}); run again 0, same tree"
 
 
+def full_before_later_run(workspace: Workspace, policy: str) -> str:
+    """SQLite cannot make its files next to the journal of the run before."""
+    place = workspace.mount("size=60m")
+    out = place / "out"
+    workspace.start(out, "--pilot", "2").ends(75)
+    filler = fill(place, leaving=0)
+    for verb in ("status", "verify"):
+        command = [workspace.tool, verb, str(out)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        expect(answer.returncode == 0, f"{verb} ended with {answer.returncode}: {answer.stderr}")
+    run = workspace.start(out, "--on-full", policy, verb="resume")
+    if policy == "stop":
+        run.ends(75)
+        expect(interface.DISK_IS_FULL in run.output, run.output)
+        filler.unlink()
+        run = workspace.start(out, verb="resume")
+    else:
+        run.prints(interface.WAITS_FOR_DISK_SPACE)
+        filler.unlink()
+        run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    run.ends(0)
+    workspace.expect_same(out)
+    return "status and verify as usual; the later run " + ("ended with 75" if policy == "stop" else "waited")
+
+
 def full_for_report(workspace: Workspace) -> str:
     place = workspace.mount("size=40m")
     run = workspace.start(place / "out", fault=f"{FaultPoint.BATCH_REPORT}:2:delay-2500")
@@ -207,6 +233,8 @@ SITUATIONS: dict[str, Situation] = {
     "filled during a write": filled_during_write,
     "full for the journal, pause": full_for_journal,
     "full for the journal, stop": full_for_journal_stop,
+    "full before a later run, pause": lambda workspace: full_before_later_run(workspace, "pause"),
+    "full before a later run, stop": lambda workspace: full_before_later_run(workspace, "stop"),
     "full for the report": full_for_report,
     "no more files, pause": no_more_files,
     "quota exceeded": quota,

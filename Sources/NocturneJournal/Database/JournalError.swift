@@ -49,7 +49,8 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
         if let path, Self.isDamage(error) {
             self.init(unusable: path, because: "the journal is damaged (\(error))")
         } else if let path {
-            let advice = "check that this user may write the file and its folder, and that the disk works"
+            let advice =
+                "check that this user may write the file and its folder, that the disk has space, and that the disk works"
             self.init(.unusable, detail: "\(path): \(error). Next step: \(advice)", systemCode: systemCode)
         } else {
             self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
@@ -74,6 +75,9 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
         let advice = "SQLITE_TMPDIR or TMPDIR names a folder with space for it"
         self.init(.failed, detail: "what was found does not fit into a temporary file: \(advice)", systemCode: ENOSPC)
     }
+
+    /// On a full disk SQLite has an input or output error where it makes the files next to a database.
+    var mayLackRoom: Bool { isOutOfRoom || systemCode == EIO }
 
     private static func isDamage(_ error: any Error) -> Bool {
         let code = (error as? DatabaseError)?.resultCode
