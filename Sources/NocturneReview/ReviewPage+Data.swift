@@ -157,8 +157,8 @@ extension ReviewPage.Summary {
                     worstItems: $0.worstItems
                 )
             },
-            notComparedCount: report.notCompared.count,
-            notCompared: report.notCompared.first.map { NotCompared(item: $0.place, reason: $0.note) },
+            notComparedCount: report.remarks.notCompared,
+            notCompared: report.notCompared.map { NotCompared(item: $0.place, reason: $0.note) },
             marks: marks
         )
     }

@@ -28,8 +28,8 @@ package struct BatchReport: Sendable {
     private let texts: [Int64: [Int: ObjectText]]
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
-    /// With the reasons of the first 100.
-    package let notCompared: NotCompared
+    /// The first 100 completed items that could not be compared with their references, each with its note.
+    package let notCompared: [(place: Int, item: String, note: String)]
     /// The columns of `measurements.csv`.
     package let measurements: MeasurementTable
     /// The columns of `radiomics.csv`.
@@ -41,55 +41,14 @@ package struct BatchReport: Sendable {
     /// Of one item, by its place: the most unusual first.
     private let unusualOfItem: [Int: [UnusualValues.Value]]
 
-    /// Completed items that could not be compared with their references.
-    package struct NotCompared: Sendable {
-        /// All of them, also those that are not listed.
-        package fileprivate(set) var count = 0
-        /// The first ones, by their places, each with its note.
-        package fileprivate(set) var first: [(place: Int, item: String, note: String)] = []
-        fileprivate static let most = 100
-    }
-
-    /// What is counted of completed items by their notes.
-    fileprivate struct Numbers {
-        var noted = 0
-        var incomplete = 0
-        var byNumber = 0
-        var reused = 0
-        var notCompared = NotCompared()
-        var hasTime = false
-        /// How many items there were before, completed or not.
-        var place = 0
-
-        /// How many items did not complete, by code.
-        var reasons: [String: Int] = [:]
-        /// Of completed items, by code.
-        var notes: [String: ReportRemarks.Notes] = [:]
-
-        mutating func add(_ item: JournalItem, _ notes: [Note]) {
-            if item.state != .completed, let code = item.reason?.code.rawValue { reasons[code, default: 0] += 1 }
-            if item.isReused { reused += 1 }
-            guard !notes.isEmpty else { return }
-            noted += 1
-            // Items are counted: one may have several notes of one kind.
-            var codes: Set<Note.Code> = []
-            for note in notes where codes.insert(note.code).inserted {
-                self.notes[note.code.rawValue, default: ReportRemarks.Notes(item: item.name, text: note.description)]
-                    .count += 1
-            }
-            if codes.contains(.outputMissing) { incomplete += 1 }
-            if codes.contains(.comparedByNumber) { byNumber += 1 }
-            guard let note = notes.first(where: { $0.code == .notCompared })?.description else { return }
-            notCompared.count += 1
-            if notCompared.first.count < NotCompared.most { notCompared.first.append((place, item.name, note)) }
-        }
-    }
-
     /// Takes the items of a batch in the order of discovery.
     package struct Collector {
         private let description: BatchDescription
         private var counts = BatchCounts()
-        private var numbers = Numbers()
+        private var remarks = ReportRemarks()
+        private var notCompared: [(place: Int, item: String, note: String)] = []
+        private var hasTime = false
+        private var place = 0
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
@@ -126,9 +85,12 @@ package struct BatchReport: Sendable {
             tables.radiomics.add(measures.features)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
-            numbers.add(item, product.notes)
-            numbers.hasTime = numbers.hasTime || TimeTable.has(product.statistics)
-            numbers.place += 1
+            remarks.add(item, product.notes)
+            if notCompared.count < 100, let note = product.notes.first(where: { $0.code == .notCompared }) {
+                notCompared.append((place, item.name, note.description))
+            }
+            hasTime = hasTime || TimeTable.has(product.statistics)
+            place += 1
             words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
             if !current.isEmpty { currentMarks[item.name] = current }
@@ -139,27 +101,19 @@ package struct BatchReport: Sendable {
         package consuming func report() throws(JournalError) -> BatchReport {
             let unusual = try self.unusual.values()
             let unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
+            remarks.unusual = unusualOfItem.count
             return BatchReport(
                 description: description,
                 counts: counts,
-                remarks: ReportRemarks(
-                    noted: numbers.noted,
-                    unusual: unusualOfItem.count,
-                    incomplete: numbers.incomplete,
-                    notCompared: numbers.notCompared.count,
-                    comparedByNumber: numbers.byNumber,
-                    reused: numbers.reused,
-                    reasons: numbers.reasons.isEmpty ? nil : numbers.reasons,
-                    notes: numbers.notes.isEmpty ? nil : numbers.notes
-                ),
+                remarks: remarks,
                 unusual: unusual,
                 marks: currentMarks,
                 texts: currentTexts,
                 comparison: comparison.summaries(),
-                notCompared: numbers.notCompared,
+                notCompared: notCompared,
                 measurements: tables.measurements.table,
                 radiomics: tables.radiomics.table,
-                hasTime: numbers.hasTime,
+                hasTime: hasTime,
                 names: ShownNames(description.identifiers, words: words),
                 unusualOfItem: unusualOfItem
             )

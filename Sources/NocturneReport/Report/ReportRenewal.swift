@@ -60,24 +60,24 @@ public struct ReportRenewal: Sendable {
     }
 }
 
-/// How many completed items a person may want to look at.
+/// How many items a person may want to look at: completed ones, but for ``reasons``.
 public struct ReportRemarks: Sendable, Codable, Equatable {
     /// With notes.
-    public let noted: Int
+    public package(set) var noted = 0
     /// With values that are unusual in the batch.
-    public let unusual: Int
+    public package(set) var unusual = 0
     /// Without an output that was asked for.
-    public let incomplete: Int
+    public package(set) var incomplete = 0
     /// That could not be compared with their references.
-    public let notCompared: Int
+    public package(set) var notCompared = 0
     /// Whose results were taken from other batches.
-    public let reused: Int
+    public package(set) var reused = 0
     /// Whose labels were compared with those of the same number, since the reference has no names.
-    public let comparedByNumber: Int
+    public package(set) var comparedByNumber = 0
     /// How many items did not complete, by the codes of their reasons; nil without any.
-    public let reasons: [String: Int]?
+    public package(set) var reasons: [String: Int]?
     /// The notes of completed items, by their codes; nil without any.
-    public let notes: [String: Notes]?
+    public package(set) var notes: [String: Notes]?
 
     /// Notes with one code.
     public struct Notes: Sendable, Codable, Equatable {
@@ -89,24 +89,25 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
         public internal(set) var count = 0
     }
 
-    /// Every number is one of completed items, but for those of `reasons`.
-    package init(
-        noted: Int,
-        unusual: Int,
-        incomplete: Int,
-        notCompared: Int = 0,
-        comparedByNumber: Int = 0,
-        reused: Int = 0,
-        reasons: [String: Int]? = nil,
-        notes: [String: Notes]? = nil
-    ) {
-        self.reasons = reasons
-        self.notes = notes
-        self.reused = reused
-        self.noted = noted
-        self.unusual = unusual
-        self.incomplete = incomplete
-        self.notCompared = notCompared
-        self.comparedByNumber = comparedByNumber
+    /// Of no items.
+    package init() {}
+
+    /// Takes the next item. Items are counted: one may have several notes of one kind.
+    mutating func add(_ item: JournalItem, _ notes: [Note]) {
+        if item.state != .completed, let code = item.reason?.code.rawValue {
+            reasons = reasons ?? [:]
+            reasons?[code, default: 0] += 1
+        }
+        if item.isReused { reused += 1 }
+        guard !notes.isEmpty else { return }
+        noted += 1
+        self.notes = self.notes ?? [:]
+        var codes: Set<Note.Code> = []
+        for note in notes where codes.insert(note.code).inserted {
+            self.notes?[note.code.rawValue, default: Notes(item: item.name, text: note.description)].count += 1
+        }
+        if codes.contains(.outputMissing) { incomplete += 1 }
+        if codes.contains(.comparedByNumber) { comparedByNumber += 1 }
+        if codes.contains(.notCompared) { notCompared += 1 }
     }
 }

@@ -93,7 +93,13 @@ package struct ReportText {
     }
 
     private var comparisonTable: String {
-        Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined() + report.notCompared.line
+        Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined() + notComparedLine
+    }
+
+    /// In `comparison.csv`: how many items, and the first of them; empty where all were compared.
+    private var notComparedLine: String {
+        let (count, names) = (report.remarks.notCompared, report.notCompared.prefix(5).map(\.item))
+        return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names.joined(separator: " ")))\n"
     }
 }
 
@@ -153,14 +159,6 @@ extension ComparisonSummary {
     }
 }
 
-extension BatchReport.NotCompared {
-    /// In `comparison.csv`: how many items, and the first of them; empty where all were compared.
-    fileprivate var line: String {
-        let names = first.prefix(5).map(\.item).joined(separator: " ")
-        return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names))\n"
-    }
-}
-
 extension ReportText {
     /// A file of the report that is made from the journal.
     package enum File: CaseIterable {
@@ -172,7 +170,7 @@ extension ReportText {
         func belongs(to report: BatchReport) -> Bool {
             switch self {
             case .batch, .statistics, .measurements, .retryList: true
-            case .comparison: !report.comparison.isEmpty || report.notCompared.count > 0
+            case .comparison: !report.comparison.isEmpty || !report.notCompared.isEmpty
             case .time: report.hasTime
             case .radiomics: !report.radiomics.isEmpty
             }
