@@ -1,4 +1,4 @@
-// Resampling, counting and table lookup of RGB pixels.
+// Resampling and counting of RGB pixels.
 #include "CPhotoKernels.h"
 
 #include <string.h>
@@ -129,15 +129,6 @@ void photo_histogram(const uint8_t *pixels, size_t count, uint32_t *counts)
         counts[pixels[0]]++;
         counts[256 + pixels[1]]++;
         counts[512 + pixels[2]]++;
-    }
-}
-
-void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, float *planes, size_t plane)
-{
-    for (size_t i = 0; i < count; i++, pixels += 3) {
-        planes[i] = tables[pixels[0]];
-        planes[plane + i] = tables[256 + pixels[1]];
-        planes[2 * plane + i] = tables[512 + pixels[2]];
     }
 }
 

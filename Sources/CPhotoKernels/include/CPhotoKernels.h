@@ -50,7 +50,4 @@ void photo_mix_rows(
 /* Adds the pixels to three histograms of 256 counts. */
 void photo_histogram(const uint8_t *pixels, size_t count, uint32_t *counts);
 
-/* Writes three planes, `plane` apart: the value of each byte in its channel's table of 256 entries. */
-void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, float *planes, size_t plane);
-
 #endif

@@ -1,4 +1,5 @@
 import NocturneInference
+import NocturneNumerics
 
 /// Checks that sections about photos share.
 extension ModelValidation {

@@ -22,9 +22,9 @@ extension PhotoClassification {
 
     /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
     func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
+        let side = try model(source.photo.model).settings.inputSize
         let part = PixelBox.centreSquare(width: source.photo.width, height: source.photo.height)
-        var resize = try preprocessing.rowResize(part: part)
+        var resize = try PillowResize(sourceWidth: part.width, sourceHeight: part.height, width: side, height: side)
         let facts = try PhotoReader.readBands(
             at: source.photo.path,
             flag: context.scope.flag,
@@ -73,9 +73,9 @@ extension PhotoClassification {
     ) throws -> PreparedPhoto {
         let source = loaded.source
         let settings = try model(source.photo.model).settings
-        let prepared = try PhotoPreprocessing(settings).prepare(resized: loaded.picture, part: loaded.part)
+        let constancy = settings.usesColorConstancy ? ShadesOfGray(measuring: loaded.picture) : nil
         var notes = loaded.facts.notes + (loaded.facts.hasAlpha ? [ReportText.transparent] : [])
-        switch prepared.colourConstancy?.exemption {
+        switch constancy?.exemption {
         case .flat: notes.append(ReportText.flat)
         case .nearBlack: notes.append(ReportText.nearBlack)
         case nil: break
@@ -95,13 +95,18 @@ extension PhotoClassification {
         return PreparedPhoto(
             source: source,
             facts: loaded.facts,
-            values: prepared.values,
+            values: settings.colors.planes(
+                of: loaded.picture,
+                gains: constancy?.gains ?? SIMD3(repeating: 1),
+                width: settings.inputSize,
+                height: settings.inputSize
+            ),
             vector: vector,
             square: PreparedSquare(
-                picture: prepared.picture,
-                part: prepared.part,
-                gains: prepared.colourConstancy?.gains,
-                exemption: prepared.colourConstancy?.exemption
+                picture: loaded.picture,
+                part: loaded.part,
+                gains: constancy?.gains,
+                exemption: constancy?.exemption
             ),
             notes: notes
         )

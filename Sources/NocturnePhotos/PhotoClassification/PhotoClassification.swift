@@ -1,7 +1,6 @@
 package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneFormats
-import NocturneNumerics
 import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem
@@ -35,17 +34,15 @@ package struct PhotoClassification: PhotoRecipe {
 
     /// There is no lean plan: a picture is small compared with a volume.
     package func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
-        let settings = try model(source.photo.model).settings
-        let preprocessing = PhotoPreprocessing(settings)
-        let side = settings.inputSize
+        let side = try model(source.photo.model).settings.inputSize
+        let square = min(source.photo.width, source.photo.height)
+        // The rows of the square in the input's width, the result, and the weights of both passes.
+        let resizing =
+            3 * side * square + 15 * side * side + side * (2 * max(square / side, 1) + 16) * 24 + 3 * square
         return ItemPlan(
             buffers: [
                 PlannedBuffer("decoder", bytes: source.photo.decodingBytes, in: .load),
-                PlannedBuffer(
-                    "resizing",
-                    bytes: preprocessing.predictedBytes(width: source.photo.width, height: source.photo.height),
-                    in: .load
-                ),
+                PlannedBuffer("resizing", bytes: resizing, in: .load),
                 PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
                 PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
                 // The resized map, its overlay, and the picture with the colour bar.
@@ -81,21 +78,5 @@ package struct PhotoClassification: PhotoRecipe {
     /// Writes the contact sheet.
     package func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws {
         try Self.summarize(options, folders: folders, into: output, flag: flag)
-    }
-}
-
-extension PhotoPreprocessing {
-    /// From the settings of a package.
-    init(_ settings: PhotoClassificationModel.Settings) {
-        self.init(
-            size: settings.inputSize,
-            usesColourConstancy: settings.usesColorConstancy,
-            mean: SIMD3(settings.mean[0], settings.mean[1], settings.mean[2]),
-            deviation: SIMD3(
-                settings.standardDeviation[0],
-                settings.standardDeviation[1],
-                settings.standardDeviation[2]
-            )
-        )
     }
 }

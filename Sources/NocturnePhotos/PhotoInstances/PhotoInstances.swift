@@ -116,12 +116,13 @@ package struct PhotoInstances: PhotoRecipe {
         let frame = model.frame(width: loaded.photo.image.width, height: loaded.photo.image.height)
         let input = model.settings.input
         let small = try resized(loaded.photo.image, to: frame.content, input.resampling, flag: context.scope.flag)
-        let tensor = input.colors.tensor(
+        let values = input.colors.planes(
             of: small,
             at: (frame.content.x, frame.content.y),
             width: frame.inputWidth,
             height: frame.inputHeight
         )
+        let tensor = Tensor(shape: [1, 3, frame.inputHeight, frame.inputWidth], values: values)
         return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: tensor)
     }
 

@@ -1,4 +1,5 @@
 package import NocturneInference
+package import NocturneNumerics
 package import NocturnePostprocess
 
 extension PhotoTextModel {

@@ -150,8 +150,8 @@ package final class PhotoTextModel: Sendable {
         let shape = detectionShape(width: image.width, height: image.height)
         let (height, width) = (shape[2], shape[3])
         let resized = try BilinearResize.resize(image, width: width, height: height, flag: scope.flag)
-        let input = settings.detection.colors.tensor(of: resized, width: width, height: height)
-        let map = try run(detection, "detection", input, sessions, scope)
+        let values = settings.detection.colors.planes(of: resized, width: width, height: height)
+        let map = try run(detection, "detection", Tensor(shape: shape, values: values), sessions, scope)
         let rules = settings.detection.rules
         let found = try TextRegion.find(in: map.values, width: width, height: height, rules: rules, flag: scope.flag)
         let scale = SIMD2(Double(image.width) / Double(width), Double(image.height) / Double(height))
@@ -169,7 +169,8 @@ package final class PhotoTextModel: Sendable {
         let width = min(max(wanted, 1), input.maximumWidth)
         let padded = (width + input.widthMultiple - 1) / input.widthMultiple * input.widthMultiple
         let resized = try BilinearResize.resize(line, width: width, height: input.height, flag: scope.flag)
-        let tensor = input.colors.tensor(of: resized, width: padded, height: input.height)
+        let values = input.colors.planes(of: resized, width: padded, height: input.height)
+        let tensor = Tensor(shape: recognitionShape(width: padded), values: values)
         let output = try run(recognition, "recognition", tensor, sessions, scope)
         let decoded = try CTCDecoding(output.values, classCount: characters.count + 1)
         return (decoded.classes.map { characters[$0 - 1] }.joined(), decoded.confidence)

@@ -108,7 +108,7 @@ struct PhotoPreprocessingTests {
     }
 
     @Test("Flat and near-black pictures are left alone, an empty channel stays finite")
-    func exemptions() throws {
+    func exemptions() {
         var flat = RGBImage(width: 30, height: 30)
         for place in flat.samples.indices { flat.samples[place] = [200, 150, 140][place % 3] + UInt8(place % 2) }
         #expect(ShadesOfGray(measuring: flat).exemption == .flat)
@@ -118,40 +118,44 @@ struct PhotoPreprocessingTests {
         #expect(ShadesOfGray(measuring: dark).gains == SIMD3(repeating: 1))
         var red = RGBImage(width: 30, height: 30)
         for place in stride(from: 0, to: red.samples.count, by: 3) { red.samples[place] = UInt8(place % 251) }
-        let prepared = try PhotoPreprocessing(size: 16).prepare(red)
-        #expect(prepared.values.allSatisfy { $0.isFinite })
-        #expect(prepared.colourConstancy?.exemption == nil)
+        let measured = ShadesOfGray(measuring: red)
+        #expect(measured.exemption == nil)
+        let colors = NetworkColors(mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225])
+        let values = colors.planes(of: red, gains: measured.gains, width: 30, height: 30)
+        #expect(values.allSatisfy { $0.isFinite })
     }
 
     @Test("Planes follow each other, rows from the top")
-    func layout() throws {
+    func layout() {
         var image = RGBImage(width: 4, height: 4)
         image[1, 0] = SIMD3(255, 0, 0)
         image[2, 3] = SIMD3(0, 0, 255)
-        let plain = PhotoPreprocessing(
-            size: 4,
-            usesColourConstancy: false,
-            mean: SIMD3(repeating: 0),
-            deviation: SIMD3(repeating: 1)
-        )
         var wanted = [Float](repeating: 0, count: 48)
         wanted[1] = 1
         wanted[32 + 14] = 1
-        #expect(try plain.prepare(image).values == wanted)
+        let (mean, deviation) = ([0.0, 0, 0], [1.0, 1, 1])
+        #expect(NetworkColors(mean: mean, deviation: deviation).planes(of: image, width: 4, height: 4) == wanted)
+        // Blue first; a gain is clamped to 255; the picture lies in a larger input.
+        let reversed = NetworkColors(mean: mean, deviation: deviation, order: .bgr)
+        let moved = reversed.planes(of: image, gains: SIMD3(0.5, 1, 2), at: (1, 2), width: 5, height: 7)
+        wanted = [Float](repeating: 0, count: 105)
+        wanted[(2 + 3) * 5 + 1 + 2] = 1
+        wanted[70 + 2 * 5 + 1 + 1] = 0.5
+        #expect(moved == wanted)
     }
 
-    @Test("Sizes and statistics that make no sense are refused, a raised flag stops")
+    @Test("Sizes that make no sense are refused, a raised flag stops")
     func refusals() {
         let image = Self.noise(20, 20, seed: 1)
-        #expect(throws: NumericsError.self) { try PhotoPreprocessing(size: 0).prepare(image) }
-        #expect(throws: NumericsError.self) { try PhotoPreprocessing(size: .max).prepare(image) }
-        #expect(throws: NumericsError.self) { try PhotoPreprocessing().prepare(RGBImage(width: 0, height: 9)) }
-        #expect(throws: NumericsError.self) { try PhotoPreprocessing(deviation: SIMD3(1, 0, 1)).prepare(image) }
-        #expect(throws: NumericsError.self) { try PhotoPreprocessing(mean: SIMD3(.nan, 0, 1)).prepare(image) }
+        for side in [0, .max] {
+            #expect(throws: NumericsError.self) { try PillowResize.bilinear(image, width: side, height: side) }
+        }
+        let empty = RGBImage(width: 0, height: 9)
+        #expect(throws: NumericsError.self) { try PillowResize.bilinear(empty, width: 380, height: 380) }
         let outside = PixelBox(x: .max, y: 0, width: 2, height: 2)
         #expect(throws: NumericsError.self) { try PillowResize.bilinear(image, part: outside, width: 2, height: 2) }
         let flag = CancellationFlag()
         flag.cancel()
-        #expect(throws: CancelledError.self) { try PhotoPreprocessing().prepare(image, flag: flag) }
+        #expect(throws: CancelledError.self) { try PillowResize.bilinear(image, width: 380, height: 380, flag: flag) }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneCore
 import NocturneInference
+import NocturneNumerics
 import NocturnePhotos
 import NocturneSystem
 import NocturneTestSupport
@@ -38,7 +39,7 @@ struct PhotoClassificationSettingsTests {
         let settings = try PhotoClassificationModel.Settings(package)
         #expect(package.task == "photo-classification" && package.channels.isEmpty)
         #expect(settings.inputSize == 380 && settings.minimumSide == 64 && settings.usesColorConstancy)
-        #expect(settings.mean == [0.1, 0.2, 0.3] && settings.standardDeviation == [1, 2, 3])
+        #expect(settings.colors == NetworkColors(mean: [0.1, 0.2, 0.3], deviation: [1, 2, 3]))
         #expect(settings.isMedical && settings.output == .logits)
         #expect(settings.classes.map(\.name) == ["mel", "nv"] && settings.classes.map(\.title) == ["melanoma", "nv"])
         #expect(settings.classes.map(\.isMalignant) == [true, false])

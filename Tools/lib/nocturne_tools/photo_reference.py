@@ -2,8 +2,8 @@
 
     python Tools/lib/nocturne_tools/photo_reference.py PICTURE... [--size 380] [--no-constancy] [--time 10]
 
-Nocturne's PhotoReader and PhotoPreprocessing must give the same values; Tools/fixtures/make_photo_fixtures.py writes the
-cases that check it. Run by itself it prints the mean of each channel, or with --time the median milliseconds of processor time that
+Nocturne's PhotoReader, PillowResize, ShadesOfGray and NetworkColors must give the same values;
+Tools/fixtures/make_photo_fixtures.py writes the cases that check it. Run by itself it prints the mean of each channel, or with --time the median milliseconds of processor time that
 one picture takes from the file to the classifier's input.
 """
 

@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneInference
+import NocturneNumerics
 
 extension PhotoClassificationModel.Settings {
     /// The section `photoClassification` as written; only types have been checked.
@@ -64,6 +65,7 @@ extension ModelValidation {
             key: "\(section).output"
         )
         let classes = try photoClasses(raw.classes, key: "\(section).classes")
+        let mean = try threeColors(raw.mean, key: "\(section).mean")
         let deviation = try threeColors(raw.standardDeviation, key: "\(section).standardDeviation")
         // Samples are divided by it.
         guard deviation.allSatisfy({ $0 > 0 }) else {
@@ -76,8 +78,7 @@ extension ModelValidation {
         return PhotoClassificationModel.Settings(
             inputSize: size,
             minimumSide: minimum,
-            mean: try threeColors(raw.mean, key: "\(section).mean"),
-            standardDeviation: deviation,
+            colors: NetworkColors(mean: mean, deviation: deviation),
             usesColorConstancy: raw.colorConstancyPower != nil,
             isMedical: raw.medical ?? true,
             output: output,

@@ -1,5 +1,6 @@
 package import NocturneCore
 package import NocturneInference
+package import NocturneNumerics
 
 extension PhotoClassificationModel {
     /// How a model that classifies photos is applied.
@@ -16,10 +17,8 @@ extension PhotoClassificationModel {
         package let inputSize: Int
         /// Pictures whose shorter side has fewer pixels are refused.
         package let minimumSide: Int
-        /// Of red, green and blue in 0…1.
-        package let mean: [Double]
-        /// Of red, green and blue in 0…1, above 0.
-        package let standardDeviation: [Double]
+        /// How colours become the classifier's input, after ``usesColorConstancy``.
+        package let colors: NetworkColors
         /// Whether colours are corrected by Shades of Gray with the Minkowski norm 6.
         package let usesColorConstancy: Bool
         /// Whether results concern people's health and carry the disclaimer. True unless the package sets it.

@@ -1,5 +1,6 @@
 package import NocturneCore
 package import NocturneInference
+package import NocturneNumerics
 package import NocturnePostprocess
 
 extension PhotoInstancesModel {

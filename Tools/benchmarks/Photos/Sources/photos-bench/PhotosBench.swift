@@ -9,16 +9,24 @@ import NocturneSystem
 /// with one line of JSON: seconds, processor seconds and pictures.
 @main
 enum PhotosBench {
+    /// Side of the classifier's input in pixels.
+    static let side = 380
+    /// Those of ImageNet.
+    static let colors = NetworkColors(mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225])
+
     /// From the file to a classifier's input, as the recipe does it.
-    static func prepare(_ path: String) throws -> PhotoPreprocessing.Prepared {
-        let preprocessing = PhotoPreprocessing()
+    static func prepare(_ path: String) throws -> [Float] {
         var resize: PillowResize?
-        var square = PixelRectangle(x: 0, y: 0, width: 1, height: 1)
         _ = try PhotoReader.readBands(
             at: path,
             part: { facts in
-                square = .centreSquare(width: facts.uprightWidth, height: facts.uprightHeight)
-                resize = try preprocessing.rowResize(part: square)
+                let square = PixelBox.centreSquare(width: facts.uprightWidth, height: facts.uprightHeight)
+                resize = try PillowResize(
+                    sourceWidth: square.width,
+                    sourceHeight: square.height,
+                    width: side,
+                    height: side
+                )
                 return PhotoReader.Part(
                     columns: square.x..<square.x + square.width,
                     rows: square.y..<square.y + square.height
@@ -27,7 +35,8 @@ enum PhotosBench {
             { resize?.add($0.samples, stride: $0.stride, count: $0.rows.count) }
         )
         guard let picture = try resize?.finish() else { throw CancelledError() }
-        return try preprocessing.prepare(resized: picture, part: square)
+        let gains = ShadesOfGray(measuring: picture).gains
+        return colors.planes(of: picture, gains: gains, width: side, height: side)
     }
 
     static func processorSeconds() -> Double {
@@ -45,7 +54,7 @@ enum PhotosBench {
             let path = String(arguments[2])
             if threads == 0 {
                 // The values themselves, to be compared.
-                let values = try prepare(path).values
+                let values = try prepare(path)
                 try values.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: path + ".values")) }
                 print("{}")
             } else {
