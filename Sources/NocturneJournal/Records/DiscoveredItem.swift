@@ -86,7 +86,7 @@ extension DiscoveredSource {
 }
 
 /// Why an item cannot be processed, known before it is admitted.
-public enum ItemProblem: Sendable, Hashable {
+public enum ItemProblem: Error, Hashable {
     /// It should have been an input, but is damaged or unsuitable.
     case refused(ItemReason)
     /// It is not an input for this model, or for any.

@@ -152,7 +152,8 @@ struct ExistingDiscovery: InputClaims {
             source.identifiers = shown.policy
             source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { files[$0] } ?? []
-            source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
+            source.image = found.series.flatMap { VolumeSource($0, files: slices) }
+            source.image?.model = ExistingLabels.model
             // The notes concern the image as a separate input; here only its intensities are used.
             source.image?.notes = nil
             let optionTexts = options.fingerprintTexts()

@@ -133,16 +133,10 @@ struct LabelMapDiscovery {
                 let difference = LabelVolume.difference(image.geometry, header.geometry)
                 return (nil, .noIntensities("the image \(file: file.name) lies on another grid: \(own: difference)"))
             }
-            let facts = VolumeFacts(image)
-            var source = VolumeSource(
-                format: facts.format,
-                model: ExistingLabels.model,
-                files: [file.path],
-                name: "",
-                geometry: facts.geometry,
-                spacing: facts.spacing
-            )
-            source.window = facts.window
+            var source = VolumeSource(image)
+            (source.model, source.files) = (ExistingLabels.model, [file.path])
+            // They concern the image as a separate input.
+            source.notes = nil
             return (source, nil)
         case .failure(let error):
             return (nil, .noIntensities("the image \(file: file.name) cannot be read: \(error.detail)"))

@@ -89,10 +89,10 @@ struct ChannelCases {
     }
 
     private func withoutNumber(_ volume: FoundVolume) -> FoundVolume {
-        guard case .success(let facts) = volume.volume else { return volume }
+        guard case .success(let source) = volume.volume else { return volume }
         return refused(
             volume,
-            facts.format == .dicom
+            source.format == .dicom
                 ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
                 : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so "
                     + "on; this name has no channel number"
@@ -106,7 +106,7 @@ struct ChannelCases {
         guard wanted > 1 else {
             let text =
                 "a time series of \(count) volumes; \(model.id) takes single volumes (--time-series processes each)"
-            file.volume = .failure(Refusal(problem: .refused(.discovered(.timeSeries, text: text))))
+            file.volume = .failure(.refused(.discovered(.timeSeries, text: text)))
             return file
         }
         return refused(
@@ -135,13 +135,13 @@ struct ChannelCases {
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), but \(model.id) takes 1 "
             + "(\(channelNames)). To use only the first, add --include '*_0000*'"
-        return [merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(.channels, text: reason)))))]
+        return [merged(volumes, path, .failure(.refused(.discovered(.channels, text: reason))))]
     }
 
     private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
         let volumes = channels.map(\.volume)
         func refusal(_ code: FaultCode, _ reason: String) -> FoundVolume {
-            merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(code, text: reason)))))
+            merged(volumes, path, .failure(.refused(.discovered(code, text: reason))))
         }
         let missing = (0..<wanted).filter { index in !channels.contains { $0.index == index } }.map(Self.digits)
         let surplus = channels.map(\.index).filter { $0 >= wanted }.map(Self.digits)
@@ -155,22 +155,22 @@ struct ChannelCases {
                 "\(model.id) takes \(wanted) channels (\(channelNames)): " + faults.joined(separator: "; ")
             )
         }
-        var facts: VolumeFacts?
+        var whole: VolumeSource?
         var notes: [Note] = []
         for (channel, volume) in zip(model.channels, volumes) {
             switch volume.volume {
-            case .failure(let refusal):
-                var refused = merged(volumes, path, .failure(refusal))
-                switch refusal.problem {
+            case .failure(let problem):
+                var refused = merged(volumes, path, .failure(problem))
+                switch problem {
                 // With a channel that no model reads the case is incomplete.
                 case .refused(var reason), .setAside(var reason):
                     reason.sentence = "\(file: Self.marked(volume)): \(reason.sentence)"
-                    refused.volume = .failure(Refusal(problem: .refused(reason)))
+                    refused.volume = .failure(.refused(reason))
                 }
                 return refused
             case .success(let own):
-                let first = facts ?? own
-                facts = first
+                let first = whole ?? own
+                whole = first
                 guard own.geometry.shape == first.geometry.shape, Self.agree(own.spacing, first.spacing) else {
                     return refusal(
                         .channelGrids,
@@ -186,12 +186,12 @@ struct ChannelCases {
                             + "channels of one case must lie on one grid"
                     )
                 }
-                let all = own.notes + Self.displacement(own.geometry, first.geometry)
+                let all = (own.notes ?? []) + Self.displacement(own.geometry, first.geometry)
                 notes += all.map { $0.after("channel \(own: channel.name): ") }
             }
         }
-        guard var whole = facts else { return refusal(.channels, "no channel") }
-        whole.notes = notes
+        guard var whole else { return refusal(.channels, "no channel") }
+        whole.notes = notes.isEmpty ? nil : notes
         return merged(volumes, path, .success(whole))
     }
 
@@ -255,7 +255,7 @@ struct ChannelCases {
     private func merged(
         _ volumes: [FoundVolume],
         _ path: String,
-        _ volume: Result<VolumeFacts, Refusal>
+        _ volume: Result<VolumeSource, ItemProblem>
     ) -> FoundVolume {
         let name = volumes[0].name.dropLast(5)
         // The channels of a TIFF have one file with the spacing.
@@ -277,7 +277,7 @@ struct ChannelCases {
 
     private func refused(_ volume: FoundVolume, _ reason: String) -> FoundVolume {
         var refused = volume
-        refused.volume = .failure(Refusal(problem: .refused(.discovered(.channels, text: reason))))
+        refused.volume = .failure(.refused(.discovered(.channels, text: reason)))
         return refused
     }
 }

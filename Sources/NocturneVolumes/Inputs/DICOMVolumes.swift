@@ -22,7 +22,7 @@ extension FoundVolume {
             name: first.folderName + suffix,
             path: first.folderPath,
             files: slices,
-            volume: Self.facts(series, slices.map(\.path)),
+            volume: Self.volume(series, slices),
             order: first.path + part,
             suffix: suffix
         )
@@ -31,25 +31,14 @@ extension FoundVolume {
         }
     }
 
-    private static func facts(_ series: DICOMSeries, _ files: [String]) -> Result<VolumeFacts, Refusal> {
+    private static func volume(_ series: DICOMSeries, _ files: [FoundFile]) -> Result<VolumeSource, ItemProblem> {
         if let problem = series.problem {
-            let hint = Self.hint(series)
-            return .failure(Refusal(problem: Self.problem(problem, among: series.files, hint: hint)))
+            return .failure(Self.problem(problem, among: series.files, hint: hint(series)))
         }
-        guard let geometry = series.geometry else {
-            return .failure(Refusal(problem: .refused(.discovered(.notRecordable, "the series has no geometry"))))
+        guard let source = VolumeSource(series, files: files) else {
+            return .failure(.refused(.discovered(.notRecordable, "the series has no geometry")))
         }
-        return .success(
-            VolumeFacts(
-                format: .dicom,
-                geometry: geometry,
-                spacing: geometry.spacing,
-                modality: series.modality,
-                seriesInstanceUID: series.seriesInstanceUID,
-                window: HeaderWindow(series),
-                series: SeriesFacts(series, files: files)
-            )
-        )
+        return .success(source)
     }
 
     /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
@@ -92,7 +81,7 @@ extension FoundVolume {
             name: file.fileName,
             path: path,
             files: [file],
-            volume: .failure(Refusal(problem: problem)),
+            volume: .failure(problem),
             order: path
         )
     }

@@ -33,28 +33,19 @@ extension FoundVolume {
     }
 
     /// What the journal stores of a volume that can be read.
-    /// - Parameter model: the id of the model package, or the name of a recipe without models.
-    func source(_ facts: VolumeFacts, model: String, _ identifiers: IdentifierPolicy) -> VolumeSource {
+    /// - Parameters:
+    ///   - source: as its header states it.
+    ///   - model: the id of the model package, or the name of a recipe without models.
+    func source(_ source: VolumeSource, model: String, _ identifiers: IdentifierPolicy) -> VolumeSource {
         let shown = inputName
-        var source = VolumeSource(
-            format: facts.format,
-            model: model,
-            files: files.map(\.path),
-            // Of files directly in an input, no folder remains.
-            name: names(identifiers).shown(shown.isEmpty ? files.first?.folderName ?? name : shown),
-            geometry: facts.geometry,
-            spacing: facts.spacing
-        )
+        var source = source
+        source.model = model
+        source.files = files.map(\.path)
+        // Of files directly in an input, no folder remains.
+        source.name = names(identifiers).shown(shown.isEmpty ? files.first?.folderName ?? name : shown)
         source.images = images.isEmpty ? nil : images.map(\.path)
         source.identifiers = identifiers
-        source.modality = facts.modality
-        source.seriesInstanceUID = facts.seriesInstanceUID
-        source.notes = facts.notes.isEmpty ? nil : facts.notes
         source.words = words.isEmpty ? nil : words
-        source.window = facts.window
-        if let series = facts.series { source.set(series) }
-        source.timePoint = facts.timePoint
-        source.part = source.part ?? facts.timePoint?.part
         return source
     }
 

@@ -10,10 +10,10 @@ extension FoundVolume {
             found.suffix = "_" + point.part
             found.name += found.suffix
             found.order += ":" + point.part
-            found.volume = volume.map { facts in
-                var facts = facts
-                facts.timePoint = point
-                return facts
+            found.volume = volume.map { source in
+                var source = source
+                source.timePoint = point
+                return source
             }
             return found
         }

@@ -1,4 +1,3 @@
-import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneSystem
@@ -11,7 +10,8 @@ struct FoundVolume: Sendable {
     let files: [FoundFile]
     /// The voxel files of NIfTI pairs and other detached headers, which are ``files``; the file with the spacing of TIFFs.
     var images: [FoundFile] = []
-    var volume: Result<VolumeFacts, Refusal>
+    /// What a header states of it; its file names and how results show them are added by ``source(_:model:_:)``.
+    var volume: Result<VolumeSource, ItemProblem>
     /// What volumes are ordered by.
     var order: String
     /// What ``name`` ends with besides the name of the file or folder.
@@ -26,59 +26,6 @@ struct FoundVolume: Sendable {
 
     /// All files that the result depends on.
     var allFiles: [FoundFile] { files + images }
-}
-
-/// What a header states of a volume that can be read.
-struct VolumeFacts: Sendable {
-    var format: VolumeSource.Format
-    var geometry: VolumeGeometry
-    /// In mm along i, j and k.
-    var spacing: SIMD3<Double>
-    /// Nil where the format states none.
-    var modality: String?
-    var seriesInstanceUID: String?
-    /// The display window from its header.
-    var window: HeaderWindow?
-    /// For DICOM series only.
-    var series: SeriesFacts?
-    /// Notes from the header of a volume file, for the result.
-    var notes: [Note] = []
-    /// Of a NIfTI file with several volumes.
-    var timePoint: VolumeSource.TimePoint?
-}
-
-/// What is needed to locate a DICOM series again.
-struct SeriesFacts: Sendable {
-    var part: String?
-    var slices: SeriesSlices
-    /// Voxels before resampling; nil if nothing is resampled.
-    var storedVoxels: Int?
-    /// What the values of a CT are that are not in Hounsfield units.
-    var valueType: String?
-    var notes: [Note]
-
-    /// - Parameter files: the paths of its slices.
-    init(_ series: DICOMSeries, files: [String]) {
-        part = series.part
-        slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: files)
-        storedVoxels = series.correction?.storedShape.count
-        valueType = series.otherValueType
-        notes = series.notes
-    }
-}
-
-extension VolumeFacts {
-    init(_ header: VolumeFileHeader) {
-        self.init(format: VolumeSource.Format(header.format), geometry: header.geometry, spacing: header.pixelSpacing)
-        notes = header.notes
-        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
-    }
-}
-
-/// Why a file, or a series, is not a volume that can be processed.
-struct Refusal: Error {
-    /// What becomes of the item.
-    var problem: ItemProblem
 }
 
 /// Names of files by which volumes are known.

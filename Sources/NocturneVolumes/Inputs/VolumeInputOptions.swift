@@ -24,7 +24,7 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
             "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them."
         ).concerning { (source: VolumeSource?) in
             // A series that is upright and even stays as it is.
-            source?.isCorrected == true
+            source?.isCorrected ?? false
         },
         Entry(
             "include-derived",

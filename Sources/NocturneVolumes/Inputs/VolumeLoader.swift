@@ -46,7 +46,7 @@ struct VolumeLoader {
         guard let names = source.sliceNames else {
             throw VolumeError(.damagedRecord, path: path, "the journal does not name its slices")
         }
-        let series = try DICOMScanner.series(of: names, corrects: source.isCorrected ?? false, scope: scope)
+        let series = try DICOMScanner.series(of: names, corrects: source.isCorrected, scope: scope)
         if let problem = series.problem { throw problem }
         guard let geometry = series.geometry, geometry.matches(source.geometry) else {
             throw VolumeError(.sourceChanged, path: path, "the slice positions have changed since the series was found")

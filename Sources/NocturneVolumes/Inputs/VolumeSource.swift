@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 package import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
@@ -29,27 +30,22 @@ package struct VolumeSource: ItemSource {
 
     var format: Format
     /// The id of the model package.
-    var model: String
+    var model = ""
     /// The file, the channels' files in order, or the slices' files in order.
-    @FilePaths var files: [String]
+    @FilePaths var files: [String] = []
     /// The path relative to the input as given: the only location that a result may contain.
-    var name: String
+    var name = ""
     var geometry: VolumeGeometry
     /// In mm along i, j and k, from the header's own field if it has one apart from the affine.
     var spacing: SIMD3<Double>
     var modality: String?
-    var seriesInstanceUID: String?
     /// The display window from its header.
     var window: HeaderWindow?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
     var slices: SeriesSlices?
-    /// Which part of its series, or volume of its file, it is; nil for all of it.
-    var part: String?
     /// Of a NIfTI file with several volumes.
     var timePoint: TimePoint?
-    /// Whether ``geometry`` is the grid the slices are resampled to.
-    var isCorrected: Bool?
-    /// Number of voxels before resampling.
+    /// Number of voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
     /// What the values of a CT are that are not in Hounsfield units; nil for all other images.
     var valueType: String?
@@ -86,15 +82,8 @@ package struct VolumeSource: ItemSource {
         }
     }
 
-    /// Stores where a series' slices lie in ``files``.
-    mutating func set(_ series: SeriesFacts) {
-        slices = series.slices
-        part = series.part
-        storedVoxels = series.storedVoxels
-        isCorrected = series.storedVoxels.map { _ in true }
-        valueType = series.valueType
-        notes = series.notes.isEmpty ? nil : series.notes
-    }
+    /// Whether ``geometry`` is the grid the slices are resampled to.
+    var isCorrected: Bool { storedVoxels != nil }
 
     /// Whether the values are in Hounsfield units; nil where the file does not state what it is.
     var isHounsfield: Bool? { modality.map { $0 == "CT" && valueType == nil } }
@@ -122,6 +111,28 @@ package struct VolumeSource: ItemSource {
     var secondImage: SecondImage?
     /// See ``setLabelsFingerprint(_:_:_:)``.
     var labelsFingerprint: String?
+}
+
+extension VolumeSource {
+    /// What the header of a volume file states.
+    init(_ header: VolumeFileHeader) {
+        self.init(format: Format(header.format), geometry: header.geometry, spacing: header.pixelSpacing)
+        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
+        notes = header.notes.isEmpty ? nil : header.notes
+    }
+
+    /// A DICOM series that is a volume; nil for others.
+    /// - Parameter files: those of its slices.
+    init?(_ series: DICOMSeries, files: [FoundFile]) {
+        guard let geometry = series.geometry else { return nil }
+        self.init(format: .dicom, files: files.map(\.path), geometry: geometry, spacing: geometry.spacing)
+        modality = series.modality
+        window = HeaderWindow(series)
+        slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files)
+        storedVoxels = series.correction?.storedShape.count
+        valueType = series.otherValueType
+        notes = series.notes.isEmpty ? nil : series.notes
+    }
 }
 
 /// The image of `--measure` for an item, as the journal keeps it.

@@ -45,7 +45,7 @@ struct ClinicalObjects {
             return written
         }
         // Objects refer to images of the source, so every slice of the map has to lie on one of them.
-        guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
+        guard !source.isCorrected, slices.count == volume.geometry.shape.z else {
             written.notes.append(missing("the voxels do not lie on the source images"))
             return written
         }

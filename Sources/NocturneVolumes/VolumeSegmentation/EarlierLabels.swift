@@ -104,7 +104,7 @@ extension VolumeSource {
         if used.count < model.parts.count {
             texts.append("parts=" + used.flatMap(\.members).map(\.member.path).joined(separator: ","))
         }
-        let grid = "\(geometry.shape) \(geometry.affine.rows) \(isCorrected ?? false)"
+        let grid = "\(geometry.shape) \(geometry.affine.rows) \(isCorrected)"
         let parts =
             ["nocturne labels 1", model.package.digest.hex, model.engineIdentity, model.precision.rawValue] + texts
             + [grid, stamp]

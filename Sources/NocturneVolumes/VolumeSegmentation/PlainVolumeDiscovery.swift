@@ -69,9 +69,9 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
         (item.words, item.suffix, item.order) = (found.words, found.suffix, found.order)
         item.headerNames = found.headerNames(identifiers)
         switch found.volume {
-        case .failure(let refusal): item.problem = refusal.problem
-        case .success(let facts):
-            let shape = facts.geometry.shape
+        case .failure(let problem): item.problem = problem
+        case .success(let volume):
+            let shape = volume.geometry.shape
             // Set aside rather than refused: the file is not damaged, the recipe only needs a third axis.
             if !rules.takesSlices, min(shape.x, shape.y, shape.z) < 2 {
                 item.problem = .setAside(FoundVolume.singleSlice(shape))

@@ -1,6 +1,5 @@
 import Foundation
 import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneOutput
@@ -72,16 +71,9 @@ struct SecondImageFinder {
                 assumesOrientation: options.inputs.assumesOrientation
             )
             let images = header.dataPath == file.path ? [] : [header.dataPath]
-            var image = VolumeSource(
-                format: VolumeSource.Format(header.format),
-                model: "",
-                files: [file.path],
-                name: file.name,
-                geometry: header.geometry,
-                spacing: header.pixelSpacing
-            )
+            var image = VolumeSource(header)
+            (image.files, image.name) = ([file.path], file.name)
             image.images = images.isEmpty ? nil : images
-            image.notes = header.notes.isEmpty ? nil : header.notes
             let files = [file] + images.map { file.neighbour(at: $0) }
             return try made(SecondImage(name: file.name, image: image), files)
         } catch let error as VolumeFileError {
@@ -98,7 +90,7 @@ struct SecondImageFinder {
         case .success(let series):
             let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
             let own = series.files.compactMap { known[$0] }
-            guard let image = VolumeSource(series, files: own, model: "") else {
+            guard let image = VolumeSource(series, files: own) else {
                 return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
             }
             return try made(SecondImage(name: place.name, image: image), own)
@@ -137,24 +129,5 @@ struct SecondImageFinder {
         }
         let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + FoundVolume.hint(series)
         return .failure(Fault(detail: detail))
-    }
-}
-
-extension VolumeSource {
-    /// A DICOM series that is a volume; nil for others.
-    /// - Parameter files: those of its slices.
-    init?(_ series: DICOMSeries, files: [FoundFile], model: String) {
-        guard let geometry = series.geometry else { return nil }
-        self.init(
-            format: .dicom,
-            model: model,
-            files: files.map(\.path),
-            name: "",
-            geometry: geometry,
-            spacing: geometry.spacing
-        )
-        (modality, seriesInstanceUID) = (series.modality, series.seriesInstanceUID)
-        window = HeaderWindow(series)
-        set(SeriesFacts(series, files: self.files))
     }
 }

@@ -122,7 +122,7 @@ struct VolumeFinder: Sendable {
     /// The volume in a file, or each of several, or the reason why it cannot be read.
     private func fileVolumes(_ file: FoundFile) -> [FoundVolume] {
         let path = file.path
-        func whole(_ volume: Result<VolumeFacts, Refusal>) -> FoundVolume {
+        func whole(_ volume: Result<VolumeSource, ItemProblem>) -> FoundVolume {
             FoundVolume(
                 key: (VolumeFileFormat(ofName: path) ?? .nifti).rawValue + ":" + path,
                 name: FoundVolume.stem(file.fileName),
@@ -133,7 +133,7 @@ struct VolumeFinder: Sendable {
             )
         }
         guard !file.isUnresponsive else {
-            return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: path)))))]
+            return [whole(.failure(.refused(request.silent.reason(for: path))))]
         }
         request.trace.willRead([path])
         do throws(VolumeFileError) {
@@ -145,13 +145,13 @@ struct VolumeFinder: Sendable {
                     acceptsTimeSeries: true
                 )
             }
-            var found = whole(.success(VolumeFacts(header)))
+            var found = whole(.success(VolumeSource(header)))
             if header.dataPath != path { found.images = [file.neighbour(at: header.dataPath)] }
             return header.time.map(found.timePoints) ?? [found]
         } catch {
             let reason = ItemReason.discovered(FaultCode(of: error), text: error.detail + FoundVolume.hint(error))
             let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
-            return [whole(.failure(Refusal(problem: isOtherKind ? .setAside(reason) : .refused(reason))))]
+            return [whole(.failure(isOtherKind ? .setAside(reason) : .refused(reason)))]
         }
     }
 
@@ -255,15 +255,15 @@ final class VolumeDiscovery: InputClaims {
         (item.words, item.suffix) = (found.words, found.suffix)
         item.headerNames = found.headerNames(identifiers)
         switch found.volume {
-        case .failure(let refusal): item.problem = refusal.problem
-        case .success(let facts):
+        case .failure(let problem): item.problem = problem
+        case .success(let volume):
             // A volume file states no modality, so that only DICOM series can be refused for it.
             let wanted = model.package.modalities
-            if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
+            if let modality = volume.modality, !wanted.isEmpty, !wanted.contains(modality) {
                 let text: Sentence = "modality \(modality); \(own: id) takes \(wanted.joined(separator: ", "))"
                 item.problem = .setAside(.discovered(.notForModel, text))
             } else if let source, !model.takesShape(of: source) {
-                item.problem = .setAside(FoundVolume.singleSlice(facts.geometry.shape))
+                item.problem = .setAside(FoundVolume.singleSlice(volume.geometry.shape))
             }
             source?.reference = reference?.path
             source?.secondImage = second?.image
@@ -286,11 +286,11 @@ extension FoundVolume {
             guard isTIFF else { return self }
             let reason = ItemReason.discovered(.unknownFormat, VolumeFinder.unknown)
             (other.key, other.name) = (DiscoveredItem.fileKeyPrefix + path, files[0].fileName)
-            other.volume = .failure(Refusal(problem: .setAside(reason)))
+            other.volume = .failure(.setAside(reason))
         case .tiff:
             guard !isTIFF, !key.hasPrefix(DiscoveredItem.fileKeyPrefix) else { return self }
             let reason = ItemReason.discovered(.notForModel, "\(own: model) takes TIFFs whose pages are slices")
-            other.volume = .failure(Refusal(problem: .setAside(reason)))
+            other.volume = .failure(.setAside(reason))
         }
         return other
     }
