@@ -52,7 +52,7 @@ package struct BatchReport: Sendable {
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
-        private var tables = (measurements: MeasurementTable.Collector(), radiomics: RadiomicsTable.Collector())
+        private var tables = (measurements: MeasurementTable(), radiomics: RadiomicsTable())
         private let marks: [String: [ReviewMark]]
         private var currentMarks: [String: [ReviewMark]] = [:]
         private let texts: [String: [ObjectText]]
@@ -111,8 +111,8 @@ package struct BatchReport: Sendable {
                 texts: currentTexts,
                 comparison: comparison.summaries(),
                 notCompared: notCompared,
-                measurements: tables.measurements.table,
-                radiomics: tables.radiomics.table,
+                measurements: tables.measurements,
+                radiomics: tables.radiomics,
                 hasTime: hasTime,
                 names: ShownNames(description.identifiers, words: words),
                 unusualOfItem: unusualOfItem

@@ -32,26 +32,19 @@ package struct MeasurementTable: Sendable {
     package static let mostColumns = 4096
 
     /// In the order in which they first occur in the batch.
-    package let columns: [MeasureKey]
+    package private(set) var columns: [MeasureKey] = []
+    private var known: Set<MeasureKey> = []
 
-    /// Takes the items of a batch in the order of discovery.
-    package struct Collector: Sendable {
-        private var columns: [MeasureKey] = []
-        private var known: Set<MeasureKey> = []
+    /// Without any column.
+    package init() {}
 
-        /// Without any column.
-        package init() {}
-
-        /// Adds the columns that an item has and no item before it. Histograms have too many values for columns.
-        package mutating func add(_ rows: [Statistic]) {
-            for row in rows where columns.count < mostColumns && !row.measure.hasPrefix("histogram") {
-                let column = MeasureKey(row)
-                if known.insert(column).inserted { columns.append(column) }
-            }
+    /// Adds the columns that an item has and no item before it, in the order of discovery. Histograms have too many values for
+    /// columns.
+    package mutating func add(_ rows: [Statistic]) {
+        for row in rows where columns.count < Self.mostColumns && !row.measure.hasPrefix("histogram") {
+            let column = MeasureKey(row)
+            if known.insert(column).inserted { columns.append(column) }
         }
-
-        /// The table of the items so far.
-        package var table: MeasurementTable { MeasurementTable(columns: columns) }
     }
 
     /// The first line, with its line feed.

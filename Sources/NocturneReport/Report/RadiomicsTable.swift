@@ -20,11 +20,27 @@ package struct RadiomicsTable: Sendable {
     private static let intensityVoxels = "intensityVoxels"
 
     /// Each feature on each image, in the order in which they first occur.
-    package let measures: [String]
+    package private(set) var measures: [String] = []
     /// Of all labels of all items.
-    package let valueCount: Int
-    /// The codes of the features, in the order of ``measures``.
-    private let columns: [String]
+    package private(set) var valueCount = 0
+    /// The codes of the features, in the order of ``measures``. A feature of both images has one column; the image is a field of
+    /// the row.
+    private var columns: [String] = []
+    private var known: Set<String> = []
+
+    /// Without any feature.
+    package init() {}
+
+    /// Takes the next item of a batch, in the order of discovery.
+    /// - Parameter rows: the features of an item alone, as `withoutFeatures` separates them.
+    package mutating func add(_ rows: [Statistic]) {
+        for row in rows where known.insert(row.measure).inserted {
+            measures.append(row.measure)
+            let code = String(Self.code(row.measure))
+            if !columns.contains(code) { columns.append(code) }
+        }
+        valueCount += rows.count
+    }
 
     /// The measures of one label.
     /// - Parameters:
@@ -43,29 +59,6 @@ package struct RadiomicsTable: Sendable {
         ]
         return (counts + features).map {
             Statistic(label: label, measure: image.rawValue + $0.0, value: $0.1, unit: settings)
-        }
-    }
-
-    /// Takes the features of the items of a batch in the order of discovery.
-    package struct Collector: Sendable {
-        private var measures: [String] = []
-        private var known: Set<String> = []
-        private var valueCount = 0
-
-        /// Without any feature.
-        package init() {}
-
-        /// - Parameter rows: the features of an item alone, as `withoutFeatures` separates them.
-        package mutating func add(_ rows: [Statistic]) {
-            for row in rows where known.insert(row.measure).inserted { measures.append(row.measure) }
-            valueCount += rows.count
-        }
-
-        /// The table of the items so far. A feature of both images has one column; the image is a field of the row.
-        package var table: RadiomicsTable {
-            var known: Set<Substring> = []
-            let codes = measures.map(RadiomicsTable.code).filter { known.insert($0).inserted }
-            return RadiomicsTable(measures: measures, valueCount: valueCount, columns: codes.map(String.init))
         }
     }
 

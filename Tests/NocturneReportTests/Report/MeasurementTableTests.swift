@@ -63,11 +63,11 @@ struct MeasurementTableTests {
 
     @Test("The number of columns has a limit")
     func limit() {
-        var collector = MeasurementTable.Collector()
+        var table = MeasurementTable()
         for region in 0..<MeasurementTable.mostColumns + 10 {
-            collector.add([row("roi:\(region)", "area", 1, "mm2")])
+            table.add([row("roi:\(region)", "area", 1, "mm2")])
         }
-        #expect(collector.table.columns.count == MeasurementTable.mostColumns)
-        #expect(collector.table.columns.last?.label == "roi:\(MeasurementTable.mostColumns - 1)")
+        #expect(table.columns.count == MeasurementTable.mostColumns)
+        #expect(table.columns.last?.label == "roi:\(MeasurementTable.mostColumns - 1)")
     }
 }
