@@ -93,7 +93,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
         if engine > 0 { kill(engine, SIGKILL) }
     }
 
-    var isEngineExiting: Bool { ProcessIdentity.Status(of: engine)?.isExiting ?? false }
+    var isEngineExiting: Bool { ProcessIdentity.isExiting(engine) ?? false }
 
     mutating func keepLock() {
         // The engine has ended and released it; another process that queries it holds it for an instant.

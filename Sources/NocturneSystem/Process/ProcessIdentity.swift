@@ -35,8 +35,9 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
         let isNamed = gethostname(&name, name.count - 1) == 0
         return ProcessIdentity(
             process: process,
-            startTicks: text(of: "/proc/\(process)/stat").flatMap(startTicks(inStat:)),
-            bootID: text(of: "/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init),
+            startTicks: MemoryReading.contents(of: "/proc/\(process)/stat").flatMap(startTicks(inStat:)),
+            bootID: MemoryReading.contents(of: "/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first
+                .map(String.init),
             pidNamespace: link("/proc/self/ns/pid"),
             host: isNamed ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
         )
@@ -76,10 +77,6 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
         return fields.count > 19 ? UInt64(fields[19]) : nil
     }
 
-    private static func text(of path: String) -> String? {
-        (try? FileSystem.read(path)).map { String(decoding: $0, as: UTF8.self) }
-    }
-
     private static func link(_ path: String) -> String? {
         var bytes = [UInt8](repeating: 0, count: 256)
         let length = bytes.withUnsafeMutableBytes {
@@ -90,28 +87,17 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
 }
 
 extension ProcessIdentity {
-    /// The fields of a process in `/proc/PID/status`.
-    public struct Status: Sendable, Hashable {
-        /// Whether the process is being ended: its first thread has ended, or will as soon as its system call returns. The
-        /// process is there until its last thread has ended.
-        public let isExiting: Bool
+    /// Whether a process is being ended: its first thread has ended, or will as soon as its system call returns. The process is
+    /// there until its last thread has ended.
+    /// - Returns: nil for a process that is not there.
+    public static func isExiting(_ process: Int32) -> Bool? {
+        MemoryReading.contents(of: "/proc/\(process)/status").map(isExiting(status:))
+    }
 
-        /// - Returns: nil for a process that is not there.
-        public init?(of process: Int32) {
-            guard process > 0, let text = try? FileSystem.read("/proc/\(process)/status") else { return nil }
-            self.init(text: String(decoding: text, as: UTF8.self))
-        }
-
-        /// - Parameter text: the content of `/proc/PID/status`.
-        package init(text: String) {
-            var fields: [Substring: Substring] = [:]
-            for line in text.split(separator: "\n") {
-                let parts = line.split(separator: ":", maxSplits: 1)
-                if parts.count == 2 { fields[parts[0]] = parts[1].drop { $0 == "\t" || $0 == " " } }
-            }
-            // Signal 9 is bit 8. The kernel gives it to every thread of a process that exits.
-            let pending = fields["SigPnd"].flatMap { UInt64($0, radix: 16) } ?? 0
-            isExiting = ["Z", "X"].contains(fields["State"]?.first) || pending & 1 << 8 != 0
-        }
+    /// - Parameter status: the content of `/proc/PID/status`.
+    package static func isExiting(status: String) -> Bool {
+        // Signal 9 is bit 8. The kernel gives it to every thread of a process that exits.
+        let pending = MemoryReading.value(of: "SigPnd:", in: status).flatMap { UInt64($0, radix: 16) } ?? 0
+        return ["Z", "X"].contains(MemoryReading.value(of: "State:", in: status)) || pending & 1 << 8 != 0
     }
 }

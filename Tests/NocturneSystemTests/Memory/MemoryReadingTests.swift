@@ -39,29 +39,34 @@ struct MemoryReadingTests {
             "proc/meminfo": meminfo,
             "proc/pressure/memory":
                 "some avg10=12.34 avg60=1.00 avg300=0.10 total=99\nfull avg10=55.00 avg60=0 total=1\n",
-            "proc/self/statm": "1000 250 100 1 0 200 0\n",
+            "proc/self/status": "VmSize:\t 4000 kB\nVmRSS:\t 1000 kB\nRssAnon:\t 600 kB\nRssFile:\t 400 kB\n",
         ]).reading
         #expect(reading.systemTotalBytes == 16_384_000_000)
         #expect(reading.systemAvailableBytes == 12_288_000_000)
         #expect(reading.stallPercent == 12.34)
-        #expect(reading.residentBytes == 250 * Int(sysconf(Int32(_SC_PAGESIZE))))
-        #expect(reading.anonymousBytes == 150 * Int(sysconf(Int32(_SC_PAGESIZE))))
+        #expect(reading.residentBytes == 1_024_000)
+        #expect(reading.anonymousBytes == 614_400)
         #expect(reading.cgroupLimitBytes == nil)
         #expect(reading.limitBytes == 16_384_000_000)
         #expect(reading.availableBytes == 12_288_000_000)
+    }
+
+    @Test("where the resident bytes without a file are not told apart, all count as such")
+    func resident() throws {
+        #expect(try FakeMachine(["proc/self/status": "VmRSS:\t 1000 kB\n"]).reading.anonymousBytes == 1_024_000)
     }
 
     @Test("a limit of the address space counts, less what the process has mapped")
     func addressSpace() throws {
         func reading(_ limit: String) throws -> MemoryReading {
             try FakeMachine([
-                "proc/meminfo": meminfo, "proc/self/statm": "1000000 250 100 1 0 200 0\n",
+                "proc/meminfo": meminfo, "proc/self/status": "VmSize:\t 4000000 kB\nVmRSS:\t 1000 kB\n",
                 "proc/self/limits": "Max resident set  unlimited unlimited bytes\nMax address space  \(limit)  bytes\n",
             ]).reading
         }
         let limited = try reading("8000000000           unlimited")
         #expect(limited.limitBytes == 8_000_000_000)
-        #expect(limited.availableBytes == 8_000_000_000 - 1_000_000 * Int(sysconf(Int32(_SC_PAGESIZE))))
+        #expect(limited.availableBytes == 8_000_000_000 - 4_096_000_000)
         #expect(MemoryBudget.defaultTotal(limited) < 4_000_000_000)
         #expect(try reading("unlimited            unlimited").availableBytes == 12_288_000_000)
     }
@@ -123,7 +128,7 @@ struct MemoryReadingTests {
     )
     func nonsense(text: String) throws {
         let reading = try FakeMachine([
-            "proc/meminfo": text, "proc/pressure/memory": "some avg10=nan total=0", "proc/self/statm": text,
+            "proc/meminfo": text, "proc/pressure/memory": "some avg10=nan total=0", "proc/self/status": text,
             "proc/self/cgroup": "0::/../../etc\n::\nx\n" + text, "cgroup/memory.max": text,
             "cgroup/memory.current": "5",
         ]).reading

@@ -51,7 +51,7 @@ struct CommandTests {
         let deadline = ContinuousClock.now + .seconds(20)
         var isExiting = false
         blockThread {
-            isExiting = ProcessIdentity.Status(of: process)?.isExiting ?? true
+            isExiting = ProcessIdentity.isExiting(process) ?? true
             return isExiting || ContinuousClock.now >= deadline
         }
         return isExiting

@@ -16,13 +16,13 @@ struct ProcessStatusTests {
         ]
     )
     func text(text: String, isExiting: Bool) {
-        #expect(ProcessIdentity.Status(text: text).isExiting == isExiting)
+        #expect(ProcessIdentity.isExiting(status: text) == isExiting)
     }
 
     @Test("This process runs, and there is no process 0")
     func real() {
-        #expect(ProcessIdentity.Status(of: getpid())?.isExiting == false)
-        #expect(ProcessIdentity.Status(of: 0) == nil)
+        #expect(ProcessIdentity.isExiting(getpid()) == false)
+        #expect(ProcessIdentity.isExiting(0) == nil)
     }
 
     @Test("A child that has ended exits until its parent has noticed")
@@ -33,9 +33,9 @@ struct ProcessStatusTests {
         try #require(posix_spawnp(&process, "true", nil, nil, arguments, nil) == 0)
         var information = siginfo_t()
         try #require(waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) == 0)
-        #expect(ProcessIdentity.Status(of: process)?.isExiting == true)
+        #expect(ProcessIdentity.isExiting(process) == true)
         var status: Int32 = 0
         #expect(waitpid(process, &status, 0) == process)
-        #expect(ProcessIdentity.Status(of: process) == nil)
+        #expect(ProcessIdentity.isExiting(process) == nil)
     }
 }
