@@ -53,19 +53,17 @@ extension ExistingLabels {
         }
         let regions = try measuredRegions(inferred, unit, item, scope)
         let pictures = try draw(inferred, measurements, regions, unit, context)
+        let radiomics = try radiomics(of: inferred, unit, scope)
+        var maps = inferred
+        maps.notes += unit.notes + regions.notes + notMeasured(maps) + pictures.notes
+        // Nothing reads its voxels from here on.
+        maps.image = nil
         return MeasuredLabels(
-            maps: LabelMaps(
-                source: inferred.source,
-                labels: labels,
-                volumes: inferred.volumes,
-                image: nil,
-                contours: inferred.contours,
-                notes: inferred.notes + unit.notes + regions.notes + notMeasured(inferred) + pictures.notes
-            ),
+            maps: maps,
             measurements: measurements,
-            hasIntensities: inferred.image != nil,
+            hasIntensities: image != nil,
             unit: unit,
-            radiomics: try radiomics(of: inferred, unit, scope),
+            radiomics: radiomics,
             regions: regions.measurements,
             pictures: pictures
         )
@@ -212,10 +210,10 @@ extension ExistingLabels {
     ) throws -> Surfaces {
         var surfaces: Surfaces = ([:], [])
         let maps = finished.maps
-        for (index, contours) in maps.contours.enumerated() where !contours.isEmpty {
+        for (index, region) in maps.regions.enumerated() where !region.contours.isEmpty {
             let label = maps.labels[index]
             let made = try ContourExtruder.surface(
-                of: contours,
+                of: region.contours.map(\.points),
                 thickness: maps.source.geometry.spacing.z,
                 tolerance: options.surfaces.meshTolerance(on: maps.source.geometry),
                 scope: scope

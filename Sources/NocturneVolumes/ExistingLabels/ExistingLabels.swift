@@ -55,23 +55,22 @@ package struct ExistingLabels: Recipe {
 
     // MARK: Loading and preparation
 
-    /// A decoded object, and the images it belongs to.
-    package struct LoadedLabels: Sendable {
-        enum Content: Sendable {
-            case segmentation(DICOMSegmentation)
-            case structureSet(DICOMStructureSet)
-            case labelMap(NamedLabelMap)
-        }
-
+    /// Labels on a grid, and the image they belong to.
+    package struct LabelMaps: Sendable {
         let source: ExistingSource
-        let content: Content
-        let image: Volume?
-        let notes: [Note]
+        /// In the order of the object.
+        var labels: [ExistingLabel] = []
+        /// One, or several where labels overlap; those of a structure set are made of its regions when it is prepared.
+        var volumes: [LabelVolume] = []
+        /// On the same grid; nil if intensities cannot be measured.
+        var image: Volume?
+        /// For a structure set, in the order of ``labels``.
+        var regions: [DICOMStructureSet.Region] = []
+        var notes: [Note]
     }
 
-    func load(_ source: ExistingSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedLabels {
-        let content: LoadedLabels.Content
-        var notes = source.notes
+    func load(_ source: ExistingSource, _ item: RecipeItem, _ context: StageContext) throws -> LabelMaps {
+        var maps = LabelMaps(source: source, notes: source.notes)
         switch source.kind {
         case .segmentation:
             let read = try DICOMSegmentation.read(
@@ -83,23 +82,25 @@ package struct ExistingLabels: Recipe {
             guard read.geometry.matches(source.geometry) else {
                 throw DICOMReadError(.gridDiffers, path: source.path, detail: "changed since it was found")
             }
-            notes += read.notes
-            content = .segmentation(read)
+            (maps.labels, maps.volumes) = (ExistingLabel.labels(of: read), read.masks)
+            maps.notes += read.notes
         case .structureSet:
             let read = try DICOMStructureSet.read(
                 path: source.path,
                 limits: source.limits,
                 flag: context.scope.flag
             )
-            notes += read.notes
-            content = .structureSet(read)
+            (maps.labels, maps.regions) = (ExistingLabel.labels(of: read), read.regions)
+            maps.notes += read.notes
         case .labelMap:
             let read = try NamedLabelMap(source, scope: context.scope)
-            notes += read.notes
-            content = .labelMap(read)
+            (maps.labels, maps.volumes) = (ExistingLabel.labels(of: read), [read.labels])
+            maps.notes += read.notes
         }
         let (image, faults) = try self.image(of: source, context.scope)
-        return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
+        maps.image = image
+        maps.notes += faults
+        return maps
     }
 
     /// The source images, or a note why they cannot be read. The labels do not depend on them.
@@ -128,91 +129,32 @@ package struct ExistingLabels: Recipe {
         }
     }
 
-    /// Labels on a grid, independent of their original form.
-    package struct LabelMaps: Sendable {
-        let source: ExistingSource
-        /// In the order of the object.
-        let labels: [ExistingLabel]
-        /// One, or several where labels overlap.
-        let volumes: [LabelVolume]
-        /// On the same grid; nil if intensities cannot be measured.
-        let image: Volume?
-        /// For a structure set, in the order of ``labels``.
-        let contours: [[[SIMD3<Double>]]]
-        let notes: [Note]
+    func prepare(_ loaded: consuming LabelMaps, _ item: RecipeItem, _ context: StageContext) throws -> LabelMaps {
+        var maps = loaded
+        if maps.source.kind == .structureSet { try fill(&maps, context.scope) }
+        return try chosen(maps, context.scope)
     }
 
-    func prepare(
-        _ loaded: consuming LoadedLabels,
-        _ item: RecipeItem,
-        _ context: StageContext
-    ) throws -> LabelMaps {
-        try chosen(try maps(of: loaded, context), context.scope)
-    }
-
-    private func maps(of loaded: consuming LoadedLabels, _ context: StageContext) throws -> LabelMaps {
-        switch loaded.content {
-        case .segmentation(let read):
-            return LabelMaps(
-                source: loaded.source,
-                labels: ExistingLabel.labels(of: read),
-                volumes: read.masks,
-                image: loaded.image,
-                contours: [],
-                notes: loaded.notes
-            )
-        case .structureSet(let read):
-            return try filled(read, loaded.source, loaded.image, loaded.notes, context.scope)
-        case .labelMap(let read):
-            return LabelMaps(
-                source: loaded.source,
-                labels: ExistingLabel.labels(of: read),
-                volumes: [read.labels],
-                image: loaded.image,
-                contours: [],
-                notes: loaded.notes
-            )
-        }
-    }
-
-    private func filled(
-        _ set: DICOMStructureSet,
-        _ source: ExistingSource,
-        _ image: Volume?,
-        _ notes: [Note],
-        _ scope: ComputeScope
-    ) throws -> LabelMaps {
-        var notes = notes
+    private func fill(_ maps: inout LabelMaps, _ scope: ComputeScope) throws {
+        let source = maps.source
         var volumes = try RegionVolumes(geometry: source.geometry, maximum: source.volumes, scope: scope)
-        var labels = ExistingLabel.labels(of: set)
-        for (index, region) in set.regions.enumerated() {
-            let contours = region.contours.map(\.points)
-            guard let added = try volumes.add(contours, value: labels[index].value) else {
-                throw VolumeError(
-                    .tooManyOverlaps,
-                    path: source.path,
-                    "regions overlap so much that they need more than \(source.volumes) label volumes"
-                )
-            }
-            labels[index].volume = added.volume
-            notes += added.summary.notes(about: region.name)
+        guard let notes = try volumes.add(maps.regions, labels: &maps.labels) else {
+            throw VolumeError(
+                .tooManyOverlaps,
+                path: source.path,
+                "regions overlap so much that they need more than \(source.volumes) label volumes"
+            )
         }
-        let made = volumes.frozen()
-        if made.count > 1 {
-            notes.append(Note("labels.overlap", "regions overlap: they are stored in \(made.count) label volumes"))
+        maps.volumes = volumes.frozen()
+        maps.notes += notes
+        if maps.volumes.count > 1 {
+            let text: Sentence = "regions overlap: they are stored in \(maps.volumes.count) label volumes"
+            maps.notes.append(Note("labels.overlap", text))
         }
-        return LabelMaps(
-            source: source,
-            labels: labels,
-            volumes: made,
-            image: image,
-            contours: set.regions.map { $0.contours.map(\.points) },
-            notes: notes
-        )
     }
 
     /// Only the labels of `--labels`. The memory of the other voxels is changed: nobody may read them afterwards.
-    private func chosen(_ maps: consuming LabelMaps, _ scope: ComputeScope) throws -> LabelMaps {
+    private func chosen(_ maps: LabelMaps, _ scope: ComputeScope) throws -> LabelMaps {
         guard let wanted = options.choice.names?.names else { return maps }
         let kept = maps.labels.indices.filter { wanted.contains(maps.labels[$0].name) }
         var labels = kept.map { maps.labels[$0] }
@@ -228,14 +170,11 @@ package struct ExistingLabels: Recipe {
             volumes.append(LabelVolume(geometry: volume.geometry, voxels: buffer.frozen()))
         }
         let missing = wanted.filter { name in !labels.contains { $0.name == name } }
-        return LabelMaps(
-            source: maps.source,
-            labels: labels,
-            volumes: volumes,
-            image: maps.image,
-            contours: maps.contours.isEmpty ? [] : kept.map { maps.contours[$0] },
-            notes: maps.notes + (missing.isEmpty ? [] : [.notFound(missing)])
-        )
+        var chosen = maps
+        (chosen.labels, chosen.volumes) = (labels, volumes)
+        if !maps.regions.isEmpty { chosen.regions = kept.map { maps.regions[$0] } }
+        if !missing.isEmpty { chosen.notes.append(.notFound(missing)) }
+        return chosen
     }
 }
 

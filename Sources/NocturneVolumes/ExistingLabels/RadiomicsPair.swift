@@ -126,29 +126,15 @@ private struct RadiomicsLabels: Sendable {
         case .structureSet:
             let read = try DICOMStructureSet.read(path: path, flag: scope.flag)
             for one in read.notes { note(one) }
-            return try filled(read, on: grid, scope: scope, note: note)
+            var labels = ExistingLabel.labels(of: read)
+            // As many volumes as regions: none can be missing.
+            var volumes = try RegionVolumes(geometry: grid, maximum: max(1, labels.count), scope: scope)
+            for one in try volumes.add(read.regions, labels: &labels) ?? [] { note(one) }
+            return overlapping(labels, in: volumes.frozen())
         case .labelMap, nil:
             let detail = "a DICOM file without labels. Give a segmentation, a structure set or a label map"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
-    }
-
-    private static func filled(
-        _ set: DICOMStructureSet,
-        on grid: VolumeGeometry,
-        scope: ComputeScope,
-        note: (Note) -> Void
-    ) throws -> RadiomicsLabels {
-        var labels = ExistingLabel.labels(of: set)
-        // As many volumes as regions: none can be missing.
-        var volumes = try RegionVolumes(geometry: grid, maximum: max(1, labels.count), scope: scope)
-        for (place, region) in set.regions.enumerated() {
-            let contours = region.contours.map(\.points)
-            guard let added = try volumes.add(contours, value: labels[place].value) else { continue }
-            labels[place].volume = added.volume
-            for one in added.summary.notes(about: region.name) { note(one) }
-        }
-        return overlapping(labels, in: volumes.frozen())
     }
 
     private static func overlapping(_ labels: [ExistingLabel], in volumes: [LabelVolume]) -> RadiomicsLabels {

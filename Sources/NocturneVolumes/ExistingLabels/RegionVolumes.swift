@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneFormats
 import NocturnePostprocess
 import NocturneSystem
 import Synchronization
@@ -27,9 +28,21 @@ struct RegionVolumes {
         scratch = Box(try VoxelBuffer(count: geometry.shape.count))
     }
 
+    /// Rasterizes regions with the values of their labels, and sets the volumes of these.
+    /// - Returns: how they were rasterized; nil if no volume is left for one.
+    mutating func add(_ regions: [DICOMStructureSet.Region], labels: inout [ExistingLabel]) throws -> [Note]? {
+        var notes: [Note] = []
+        for (index, region) in regions.enumerated() {
+            guard let added = try add(region.contours.map(\.points), value: labels[index].value) else { return nil }
+            labels[index].volume = added.volume
+            notes += added.summary.notes(about: region.name)
+        }
+        return notes
+    }
+
     /// Rasterizes the contours of a region with `value`.
     /// - Returns: the index of its volume and a summary of the rasterization; nil if no volume is left for it.
-    mutating func add(
+    private mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
     ) throws -> (volume: Int, summary: ContourRasterizer.Summary)? {
