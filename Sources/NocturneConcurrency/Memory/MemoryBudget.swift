@@ -20,11 +20,11 @@ extension MemoryBudget {
     }
 }
 
-/// The memory, in bytes, that a batch may use. Code that is about to allocate takes a lease first, and waits in a queue
+/// The memory, in bytes, that a batch may use. Code that is about to allocate takes a lease first, and waits
 /// until it fits.
 ///
 /// The budget only counts; it does not allocate. To avoid deadlock, take one lease per item and do not request a second
-/// one while holding it.
+/// one while holding it. Several requests that wait are granted in no particular order; in a batch there is one at most.
 ///
 /// ```swift
 /// let budget = MemoryBudget(totalBytes: 8 << 30)
@@ -47,31 +47,15 @@ public final class MemoryBudget: Sendable {
         public let peakLeased: Int
         /// Number of leases currently held.
         public let holders: Int
-        /// The number of waiting requests.
-        public let waiting: Int
-        /// The bytes that the waiting requests ask for together.
-        public let waitingBytes: Int
     }
 
     private struct State {
         var machine: MemoryBudgetStateMachine
-        var nextID: MemoryWaiterID = 0
-        var waiters: [MemoryWaiterID: CheckedContinuation<Lease, any Error>] = [:]
         var onRelease: (@Sendable () -> Void)?
-
-        mutating func take(_ requests: [MemoryBudgetStateMachine.Request]) -> [Grant] {
-            requests.compactMap { request in
-                waiters.removeValue(forKey: request.id).map { Grant(waiter: $0, bytes: request.bytes) }
-            }
-        }
-    }
-
-    private struct Grant {
-        let waiter: CheckedContinuation<Lease, any Error>
-        let bytes: Int
     }
 
     private let state: Mutex<State>
+    private let changes = ChangeSignal()
 
     /// - Parameter totalBytes: above 0; see ``defaultTotal(_:)``.
     public init(totalBytes: Int) { state = Mutex(State(machine: MemoryBudgetStateMachine(total: totalBytes))) }
@@ -95,24 +79,24 @@ public final class MemoryBudget: Sendable {
     /// Sets an action that is called whenever bytes are returned, on the thread that returned them.
     package func whenReleased(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = action } }
 
-    /// All figures at one moment, consistent with each other. O(n) in the waiting requests.
+    /// The number of requests that wait now; for tests.
+    package var waiting: Int { changes.waiterCount }
+
+    /// All figures at one moment, consistent with each other.
     public func snapshot() -> Snapshot {
         state.withLock { state in
             let machine = state.machine
-            let waiting = machine.waiting
             return Snapshot(
                 total: machine.total,
                 leased: machine.leased,
                 added: machine.added,
                 peakLeased: machine.peakLeased,
-                holders: machine.holders,
-                waiting: waiting.count,
-                waitingBytes: waiting.reduce(0) { $0 &+ $1.bytes }
+                holders: machine.holders
             )
         }
     }
 
-    /// Waits in the queue until `bytes` fit, then leases them.
+    /// Waits until `bytes` fit, then leases them.
     ///
     /// - Parameters:
     ///   - bytes: 0 or more.
@@ -120,74 +104,41 @@ public final class MemoryBudget: Sendable {
     /// - Throws: ``MemoryBudget/RequestError/tooLarge(needed:budget:)`` at once when `bytes` exceeds the whole budget;
     ///   `CancellationError` when the task was cancelled before the lease was granted; nothing is leased then.
     public func lease(bytes: Int, exclusive: Bool = false) async throws -> Lease {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        let request = MemoryBudgetStateMachine.Request(id: id, bytes: bytes, exclusive: exclusive)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Lease, any Error>) in
-                begin(request, waiter)
+        while true {
+            let generation = changes.generation
+            try Task.checkCancellation()
+            if try state.withLock({ try $0.machine.take(bytes, exclusive: exclusive) }) {
+                return Lease(budget: self, bytes: bytes)
             }
-        } onCancel: {
-            cancel(id)
+            try await changes.wait(after: generation)
         }
     }
 
     /// Stops or resumes the admission of requests under memory pressure: with false, requests wait even if they would
     /// fit.
     ///
-    /// While nothing is leased, the first request in the queue is granted anyway: no lease could end and ease the
-    /// pressure, so the batch would otherwise wait indefinitely.
+    /// While nothing is leased, a request is granted anyway: no lease could end and ease the pressure, so the batch would
+    /// otherwise wait indefinitely.
     public func setAdmitting(_ admitting: Bool) {
-        resume(state.withLock { $0.take($0.machine.setAdmitting(admitting)) })
+        state.withLock { $0.machine.admitting = admitting }
+        changes.notify()
     }
 
     /// Lets leases together have `bytes` more: memory that was set apart from the budget is free. A single one is still
     /// limited by ``total``.
-    package func add(bytes: Int) { resume(state.withLock { $0.take($0.machine.add(bytes: bytes)) }) }
-
-    private func begin(
-        _ request: MemoryBudgetStateMachine.Request,
-        _ waiter: CheckedContinuation<Lease, any Error>
-    ) {
-        // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
-        let action = state.withLock { state -> MemoryBudgetStateMachine.LeaseAction? in
-            if Task.isCancelled { return nil }
-            let action = state.machine.lease(request)
-            if case .wait = action { state.waiters[request.id] = waiter }
-            return action
-        }
-        switch action {
-        case nil: waiter.resume(throwing: CancellationError())
-        case .grant: waiter.resume(returning: Lease(budget: self, bytes: request.bytes))
-        case .reject(let error): waiter.resume(throwing: error)
-        case .wait: break
-        }
-    }
-
-    private func cancel(_ id: MemoryWaiterID) {
-        let (cancelled, grants) = state.withLock {
-            state -> (CheckedContinuation<Lease, any Error>?, [Grant]) in
-            guard case .cancelled(let granted) = state.machine.cancel(id: id) else { return (nil, []) }
-            return (state.waiters.removeValue(forKey: id), state.take(granted))
-        }
-        cancelled?.resume(throwing: CancellationError())
-        resume(grants)
+    package func add(bytes: Int) {
+        state.withLock { $0.machine.add(bytes: bytes) }
+        changes.notify()
     }
 
     fileprivate func returnMemory(bytes: Int, endsLease: Bool) {
-        let (grants, action) = state.withLock { state in
-            let requests = endsLease ? state.machine.release(bytes: bytes) : state.machine.returnPart(bytes: bytes)
-            return (state.take(requests), state.onRelease)
+        let action = state.withLock { state in
+            state.machine.give(bytes, endsLease: endsLease)
+            return state.onRelease
         }
-        // Continuations are resumed and the action is called outside the lock: both may ask the budget again.
-        resume(grants)
+        changes.notify()
+        // Outside the lock: the action may ask the budget again.
         action?()
-    }
-
-    private func resume(_ grants: [Grant]) {
-        for grant in grants { grant.waiter.resume(returning: Lease(budget: self, bytes: grant.bytes)) }
     }
 }
 

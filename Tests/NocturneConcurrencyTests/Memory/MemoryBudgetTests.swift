@@ -43,8 +43,7 @@ struct MemoryBudgetTests {
         let budget = MemoryBudget(totalBytes: 10)
         let first = try await budget.lease(bytes: 8)
         let task = Task { try await budget.lease(bytes: 6) }
-        #expect(await until { budget.snapshot().waiting == 1 })
-        #expect(budget.snapshot().waitingBytes == 6)
+        #expect(await until { budget.waiting == 1 })
         first.shrink(to: 4)
         let second = try await task.value
         #expect(second.bytes == 6)
@@ -56,7 +55,7 @@ struct MemoryBudgetTests {
         let budget = MemoryBudget(totalBytes: 10)
         let first = try await budget.lease(bytes: 8)
         let task = Task { try await budget.lease(bytes: 6) }
-        #expect(await until { budget.snapshot().waiting == 1 })
+        #expect(await until { budget.waiting == 1 })
         budget.add(bytes: 5)
         let second = try await task.value
         let snapshot = budget.snapshot()
@@ -72,30 +71,42 @@ struct MemoryBudgetTests {
         let budget = MemoryBudget(totalBytes: 10)
         let first = try await budget.lease(bytes: 1)
         let alone = Task { try await budget.lease(bytes: 1, exclusive: true) }
-        #expect(await until { budget.snapshot().waiting == 1 })
-        let after = Task { try await budget.lease(bytes: 1) }
-        #expect(await until { budget.snapshot().waiting == 2 })
+        #expect(await until { budget.waiting == 1 })
         first.release()
         let exclusive = try await alone.value
-        #expect(budget.snapshot().waiting == 1)
+        let after = Task { try await budget.lease(bytes: 1) }
+        #expect(await until { budget.waiting == 1 })
         exclusive.release()
         #expect(try await after.value.bytes == 1)
     }
 
-    @Test("a cancelled request throws, holds nothing, and lets the next one through")
+    @Test("a cancelled request throws and holds nothing; the others wait on")
     func cancellation() async throws {
         let budget = MemoryBudget(totalBytes: 10)
         let first = try await budget.lease(bytes: 5)
-        let large = Task { try await budget.lease(bytes: 9) }
-        #expect(await until { budget.snapshot().waiting == 1 })
-        let small = Task { try await budget.lease(bytes: 5) }
-        #expect(await until { budget.snapshot().waiting == 2 })
-        large.cancel()
-        await #expect(throws: CancellationError.self) { try await large.value }
-        let second = try await small.value
+        let cancelled = Task { try await budget.lease(bytes: 9) }
+        let other = Task { try await budget.lease(bytes: 6) }
+        #expect(await until { budget.waiting == 2 })
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(budget.waiting == 1 && budget.snapshot().leased == 5)
+        first.shrink(to: 4)
+        let second = try await other.value
         #expect(budget.snapshot().leased == 10)
         first.release()
         second.release()
+        #expect(budget.snapshot().holders == 0)
+    }
+
+    @Test("a request of a task that was cancelled before leases nothing, even if it fits")
+    func cancelledBefore() async throws {
+        let budget = MemoryBudget(totalBytes: 10)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await #expect(throws: CancellationError.self) { try await budget.lease(bytes: 1) }
+        }
+        task.cancel()
+        await task.value
         #expect(budget.snapshot().holders == 0)
     }
 
@@ -127,7 +138,7 @@ struct MemoryBudgetTests {
         }
         for task in tasks { _ = await task.result }
         let snapshot = budget.snapshot()
-        #expect(snapshot.leased == 0 && snapshot.holders == 0 && snapshot.waiting == 0)
+        #expect(snapshot.leased == 0 && snapshot.holders == 0 && budget.waiting == 0)
         #expect(snapshot.peakLeased <= 100)
     }
 
