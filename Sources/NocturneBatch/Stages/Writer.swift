@@ -22,7 +22,9 @@ actor Writer<Rendered: Sendable>: StageActor {
 
     func work(on message: StageMessage<Rendered>) async throws -> ItemProduct {
         let time = link.environment.time
-        let begun = time.monotonic - .seconds(active.seconds(of: message.item.id, at: time.monotonic))
+        // Without the time of pauses, as all other stages measure.
+        let gate = link.environment.gate
+        let begun = gate.workTime - .seconds(active.seconds(of: message.item.id, at: gate.workTime))
         return try await link.environment.blocking.run { [write, facts] in
             let item = message.item
             try FaultPoint.stage.pass(of: item.item.name)
@@ -33,7 +35,7 @@ actor Writer<Rendered: Sendable>: StageActor {
             try FileSystem.makeEmptyFolder(folder)
             let product = try write(message.payload, folder, item.item, item.context)
             var seconds = message.seconds
-            seconds[.write] = (time.monotonic - begun).inSeconds
+            seconds[.write] = (gate.workTime - begun).inSeconds
             let report = try facts.report(
                 seconds: seconds,
                 itemPeakBytes: item.plan.peak(),

@@ -61,6 +61,20 @@ struct RunPauseTests {
         #expect(try batch.events("itemInterrupted").isEmpty)
     }
 
+    @Test("The recorded seconds of stages have no pauses in them, those of writing included")
+    func seconds() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let (control, clock) = (batch.control, time())
+        let recipe = TextRecipe { stage, _ in if stage == .load { control.pause(RunPause(since: 5)) } }
+        async let outcome = batch.run(recipe) { $0.time = clock }
+        #expect(await until { (try? batch.events("paused").count) == 1 })
+        clock.advance(by: .seconds(2))
+        control.endPause()
+        #expect(try await outcome.counts.completed == 1)
+        let seconds = try #require(ResultFolder(batch.output.item("a")).stageSeconds())
+        #expect(seconds.keys.contains("write") && seconds.values.allSatisfy { $0 == 0 }, "\(seconds)")
+    }
+
     @Test("A pause that releases memory puts active items back, and they are the first to be continued")
     func releases() async throws {
         let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
