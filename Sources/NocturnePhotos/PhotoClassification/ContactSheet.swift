@@ -46,7 +46,7 @@ package enum ContactSheet {
         let item: String
         let title: String
         let probability: Double
-        let level: ClassScores.Risk.Level?
+        let level: PhotoClassificationResult.Risk.Level?
         /// Of the reason for the level; where there is none, of the leading class.
         let score: Double
         let reason: String?
@@ -157,7 +157,7 @@ package enum ContactSheet {
         page.paragraph(ReportText.counts(entries.count), y: y, size: 9)
         y += 12
         // The highest risk first, as it is what a reader looks for.
-        let levels = ClassScores.Risk.Level.allCases.reversed().map { level in
+        let levels = PhotoClassificationResult.Risk.Level.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
         }
         if entries.contains(where: { $0.level != nil }) {

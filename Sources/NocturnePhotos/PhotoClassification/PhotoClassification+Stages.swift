@@ -45,25 +45,14 @@ extension PhotoClassification {
 
     /// The classifier's input, and how it was prepared.
     package struct PreparedPhoto: Sendable {
-        let source: Source
-        let facts: PhotoFacts
-        /// `[channel][y][x]`: red, green, blue, normalised.
-        let values: [Float]
+        let loaded: LoadedPhoto
+        /// `[channel][y][x]`: red, green, blue, normalised. Empty once the networks have run.
+        var values: [Float]
         /// The metadata as numbers; empty for a model without.
         let vector: [Float]
-        let square: PreparedSquare
+        /// Nil for a package without colour correction.
+        let constancy: ShadesOfGray?
         let notes: [Note]
-    }
-
-    /// The square given to the model, and how it was cropped and corrected.
-    struct PreparedSquare: Sendable {
-        let picture: RGBImage
-        /// In pixels of the upright photo.
-        let part: PixelBox
-        /// By which red, green and blue were multiplied; nil for a package without colour correction.
-        let gains: SIMD3<Double>?
-        /// Why all gains are 1; nil where colours were corrected.
-        let exemption: ShadesOfGray.Exemption?
     }
 
     func prepare(
@@ -93,8 +82,7 @@ extension PhotoClassification {
             }
         }
         return PreparedPhoto(
-            source: source,
-            facts: loaded.facts,
+            loaded: loaded,
             values: settings.colors.planes(
                 of: loaded.picture,
                 gains: constancy?.gains ?? SIMD3(repeating: 1),
@@ -102,20 +90,17 @@ extension PhotoClassification {
                 height: settings.inputSize
             ),
             vector: vector,
-            square: PreparedSquare(
-                picture: loaded.picture,
-                part: loaded.part,
-                gains: constancy?.gains,
-                exemption: constancy?.exemption
-            ),
+            constancy: constancy,
             notes: notes
         )
     }
 
-    /// A photo with its scores.
+    /// A photo with its scores, and the values derived from them.
     package struct ScoredPhoto: Sendable {
-        let prepared: PreparedPhoto
+        var prepared: PreparedPhoto
         let scores: ClassScores
+        /// Nil before ``finish(_:_:_:)``, and for a package without levels of risk.
+        var risk: PhotoClassificationResult.Risk?
         /// Nil without an attention graph, and for a map that failed.
         let attention: AttentionMap?
         let engine: ResultEngine
@@ -128,7 +113,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> SingleStep<ScoredPhoto> {
-        let model = try model(prepared.source.photo.model)
+        let model = try model(prepared.loaded.source.photo.model)
         return SingleStep { [prepared] context in
             let used = model.engineInUse
             let scored = try score(prepared, model, used, in: sessions, scope: context.scope)
@@ -155,7 +140,7 @@ extension PhotoClassification {
         do {
             scores = try ClassScores(values: values, settings: model.settings)
         } catch let fault as NetworkOutputError {
-            throw NetworkOutputError(path: prepared.source.photo.path, detail: fault.detail)
+            throw NetworkOutputError(path: prepared.loaded.source.photo.path, detail: fault.detail)
         }
         let (attention, notes) = try Self.withNotes {
             try features.flatMap {
@@ -173,7 +158,7 @@ extension PhotoClassification {
             scores: scores,
             attention: attention,
             engine: used.engine,
-            notes: notes + used.notes
+            notes: prepared.notes + scores.notes + notes + used.notes
         )
     }
 
@@ -188,48 +173,24 @@ extension PhotoClassification {
         }
     }
 
-    /// The scores and the values derived from them.
-    package struct ClassifiedPhoto: Sendable {
-        let source: Source
-        let facts: PhotoFacts
-        let vector: [Float]
-        let square: PreparedSquare
-        let scores: ClassScores
-        /// Nil for a package without levels of risk.
-        let risk: ClassScores.Risk?
-        let attention: AttentionMap?
-        let engine: ResultEngine
-        let notes: [Note]
-    }
-
+    /// Adds the level of risk, and frees the input of the networks.
     func finish(
         _ inferred: consuming ScoredPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> ClassifiedPhoto {
-        let (prepared, scores) = (inferred.prepared, inferred.scores)
-        let model = try model(prepared.source.photo.model)
-        let settings = model.settings
+    ) throws -> ScoredPhoto {
+        var scored = inferred
+        scored.prepared.values = []
+        let model = try model(scored.prepared.loaded.source.photo.model)
         // A level of risk of a demonstration would frighten, or soothe, for no reason.
-        let risk = model.package.isDemonstration ? nil : settings.risk
-        return ClassifiedPhoto(
-            source: prepared.source,
-            facts: prepared.facts,
-            vector: prepared.vector,
-            square: prepared.square,
-            scores: scores,
-            risk: risk.map {
-                ClassScores.Risk(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
-            },
-            attention: inferred.attention,
-            engine: inferred.engine,
-            notes: prepared.notes + scores.notes + inferred.notes
-        )
+        guard let risk = model.settings.risk, !model.package.isDemonstration else { return scored }
+        scored.risk = .init(scored.scores.probabilities, classes: model.settings.classes, settings: risk)
+        return scored
     }
 
     /// With the attention map drawn over the picture.
     package struct IllustratedPhoto: Sendable {
-        let classified: ClassifiedPhoto
+        let scored: ScoredPhoto
         /// The square with the map over it; nil without a map.
         let overlay: RGBImage?
         /// The overlay with its colour bar.
@@ -237,12 +198,12 @@ extension PhotoClassification {
     }
 
     func render(
-        _ finished: consuming ClassifiedPhoto,
+        _ finished: consuming ScoredPhoto,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> IllustratedPhoto {
-        let overlay = finished.attention?.overlay(on: finished.square.picture)
-        return IllustratedPhoto(classified: finished, overlay: overlay, heatmap: overlay.map(AttentionMap.heatmap))
+        let overlay = finished.attention?.overlay(on: finished.prepared.loaded.picture)
+        return IllustratedPhoto(scored: finished, overlay: overlay, heatmap: overlay.map(AttentionMap.heatmap))
     }
 
     func write(
@@ -251,7 +212,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ItemProduct {
-        let model = try model(meshed.classified.source.photo.model)
+        let model = try model(meshed.scored.prepared.loaded.source.photo.model)
         return try Writer(model: model, options: options, illustrated: meshed, item: item)
             .write(into: folder, scope: context.scope)
     }

@@ -17,7 +17,8 @@ extension PhotoClassification {
         let illustrated: PhotoClassification.IllustratedPhoto
         let item: RecipeItem
 
-        private var photo: PhotoClassification.ClassifiedPhoto { illustrated.classified }
+        private var photo: PhotoClassification.ScoredPhoto { illustrated.scored }
+        private var loaded: PhotoClassification.LoadedPhoto { photo.prepared.loaded }
 
         /// The square of ``photoFile`` for tables and pages, ``thumbnailSide`` pixels wide.
         static let thumbnailFile = "thumbnail.png"
@@ -41,13 +42,13 @@ extension PhotoClassification {
         /// - Throws: `FileSystemError`, `CancelledError`; errors of the formats.
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
             let thumbnail = try PillowResize.bilinear(
-                photo.square.picture,
+                loaded.picture,
                 width: Self.thumbnailSide,
                 height: Self.thumbnailSide,
                 flag: scope.flag
             )
             try PNGWriter.write(thumbnail, to: folder + "/" + Self.thumbnailFile)
-            try PNGWriter.write(photo.square.picture, to: folder + "/" + Self.photoFile)
+            try PNGWriter.write(loaded.picture, to: folder + "/" + Self.photoFile)
             var written = [Self.thumbnailFile, Self.photoFile]
             if let heatmap = illustrated.heatmap, let map = photo.attention {
                 try PNGWriter.write(heatmap, to: folder + "/" + Self.heatmapFile)
@@ -58,7 +59,7 @@ extension PhotoClassification {
             var result = result()
             let page = try ClassificationReport(
                 result: result,
-                picture: photo.square.picture,
+                picture: loaded.picture,
                 overlay: illustrated.overlay
             ).page()
             try page.write(to: folder + "/" + Self.reportFile)
@@ -78,7 +79,7 @@ extension PhotoClassification {
 
         // MARK: The result
 
-        private var notes: [Note] { photo.source.shown(photo.notes) }
+        private var notes: [Note] { loaded.source.shown(photo.notes) }
 
         /// The result without its files.
         private func result() -> PhotoClassificationResult {
@@ -114,7 +115,7 @@ extension PhotoClassification {
                         probability: $1
                     )
                 },
-                risk: photo.risk.map(risk),
+                risk: photo.risk,
                 metadata: metadata(),
                 preparation: preparation(),
                 attention: photo.attention.map(attention),
@@ -125,10 +126,10 @@ extension PhotoClassification {
         }
 
         private func source() -> PhotoClassificationResult.Source {
-            let facts = photo.facts
+            let facts = loaded.facts
             return .init(
                 format: facts.format.rawValue,
-                name: photo.source.photo.name,
+                name: loaded.source.photo.name,
                 widthPx: facts.storedWidth,
                 heightPx: facts.storedHeight,
                 orientation: facts.orientation,
@@ -138,36 +139,21 @@ extension PhotoClassification {
             )
         }
 
-        private func risk(_ risk: ClassScores.Risk) -> PhotoClassificationResult.Risk {
-            let scores = risk.reasons.map { photo.scores.probabilities[$0.index] }
-            return .init(
-                level: risk.level,
-                words: ReportText.risk(risk.level, isUrgent: scores.contains { $0 > ClassScores.Risk.urgentScore }),
-                reasons: risk.reasons.map {
-                    .init(
-                        name: model.settings.classes[$0.index].name,
-                        probability: photo.scores.probabilities[$0.index],
-                        threshold: $0.threshold
-                    )
-                }
-            )
-        }
-
         private func metadata() -> PhotoClassificationResult.Metadata? {
             // A network that takes metadata gets unknown values too: the result states what it was given.
             guard model.settings.metadata != nil else { return nil }
-            let known = photo.source.metadata ?? .unknown
-            return .init(ageYears: known.age, sex: known.sex.rawValue, site: known.site, vector: photo.vector)
+            let known = loaded.source.metadata ?? .unknown
+            return .init(ageYears: known.age, sex: known.sex.rawValue, site: known.site, vector: photo.prepared.vector)
         }
 
         private func preparation() -> PhotoClassificationResult.Preparation {
-            let square = photo.square
+            let (part, constancy) = (loaded.part, photo.prepared.constancy)
             return .init(
-                squarePx: .init(x: square.part.x, y: square.part.y, side: square.part.width),
+                squarePx: .init(x: part.x, y: part.y, side: part.width),
                 inputSizePx: model.settings.inputSize,
-                // Without gains the package asks for no correction; with an exemption they are all 1.
-                colorConstancy: square.gains == nil ? "notAsked" : square.exemption?.rawValue ?? "applied",
-                gains: square.gains.map { gains in (0..<3).map { gains[$0].inMillionths } }
+                // With an exemption the gains are all 1.
+                colorConstancy: constancy == nil ? "notAsked" : constancy?.exemption?.rawValue ?? "applied",
+                gains: constancy.map { constancy in (0..<3).map { constancy.gains[$0].inMillionths } }
             )
         }
 

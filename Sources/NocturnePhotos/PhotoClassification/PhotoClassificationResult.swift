@@ -52,12 +52,47 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
             package let threshold: Double
         }
 
+        /// The urgency of a result, in ascending order.
+        package enum Level: String, Sendable, Codable, CaseIterable, Comparable {
+            case low, moderate, high
+
+            /// From 0 for low to 2 for high.
+            var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+            /// By urgency: low before high.
+            package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+        }
+
+        /// Above it, the score of a class of high risk is a reason not to wait.
+        static let urgentScore = 0.95
+
         /// The highest level that a class reaches.
-        package let level: ClassScores.Risk.Level
+        package let level: Level
         /// The level in words, without a diagnosis.
         package let words: String
         /// In the order of classes; empty for a low level.
         package let reasons: [Reason]
+
+        /// The highest level that any class reaches. A score equal to a threshold reaches it.
+        /// - Parameter probabilities: one per class.
+        package init(
+            _ probabilities: [Double],
+            classes: [PhotoClassificationModel.Settings.Class],
+            settings: PhotoClassificationModel.Settings.Risk
+        ) {
+            func reached(
+                _ threshold: Double,
+                _ counts: (PhotoClassificationModel.Settings.Class) -> Bool
+            ) -> [Reason] {
+                zip(classes, probabilities).filter { counts($0) && $1 >= threshold }
+                    .map { Reason(name: $0.name, probability: $1, threshold: threshold) }
+            }
+            let high = reached(settings.highThreshold) { settings.highClasses.contains($0.name) }
+            let moderate = reached(settings.moderateThreshold, \.isMalignant)
+            level = !high.isEmpty ? .high : !moderate.isEmpty ? .moderate : .low
+            reasons = !high.isEmpty ? high : moderate
+            words = ReportText.risk(level, isUrgent: reasons.contains { $0.probability > Self.urgentScore })
+        }
     }
 
     /// The metadata of the person that the model was given.

@@ -45,7 +45,7 @@ extension PDFPage {
     }
 
     /// A triangle with an exclamation mark for high, a diamond for moderate, a disc for low.
-    func sign(_ level: ClassScores.Risk.Level, x: Double, y: Double, size: Double) {
+    func sign(_ level: PhotoClassificationResult.Risk.Level, x: Double, y: Double, size: Double) {
         let half = size / 2
         switch level {
         case .high:
@@ -72,7 +72,7 @@ extension PDFPage {
     }
 }
 
-extension ClassScores.Risk.Level {
+extension PhotoClassificationResult.Risk.Level {
     /// From the palette of Okabe and Ito.
     var color: PDFPage.Color {
         switch self {

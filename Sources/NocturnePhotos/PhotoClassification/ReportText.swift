@@ -14,12 +14,12 @@ package enum ReportText {
         return fact + (isMedical ? " Not a diagnosis: please consult a dermatologist." : "")
     }
 
-    /// - Parameter isUrgent: whether the class that decides has a score above ``ClassScores/Risk/urgentScore``.
-    static func risk(_ level: ClassScores.Risk.Level, isUrgent: Bool) -> String {
+    /// - Parameter isUrgent: whether the class that decides has a score above ``PhotoClassificationResult/Risk/urgentScore``.
+    static func risk(_ level: PhotoClassificationResult.Risk.Level, isUrgent: Bool) -> String {
         switch level {
         case .high where isUrgent:
             "High: the score of a class that needs prompt attention is above "
-                + "\(ClassScores.text(ClassScores.Risk.urgentScore)). Please have a dermatologist look at it without delay."
+                + "\(ClassScores.text(PhotoClassificationResult.Risk.urgentScore)). Please have a dermatologist look at it without delay."
         case .high:
             "High: the scores suggest a class that needs prompt attention. Please have a dermatologist look at it soon."
         case .moderate:
@@ -30,7 +30,7 @@ package enum ReportText {
         }
     }
 
-    static func riskTitle(_ level: ClassScores.Risk.Level) -> String {
+    static func riskTitle(_ level: PhotoClassificationResult.Risk.Level) -> String {
         switch level {
         case .high: "HIGH RISK SCORE"
         case .moderate: "MODERATE RISK SCORE"
@@ -162,7 +162,9 @@ package enum ReportText {
         "\(title) \(ClassScores.text(score)), from \(ClassScores.text(threshold))"
     }
 
-    static func riskCount(_ level: ClassScores.Risk.Level, _ count: Int) -> String { "\(count) \(level.rawValue)" }
+    static func riskCount(_ level: PhotoClassificationResult.Risk.Level, _ count: Int) -> String {
+        "\(count) \(level.rawValue)"
+    }
     static let riskCounts = "Risk scores:"
     static func models(_ names: String) -> String { "Models: \(names)" }
 }

@@ -95,17 +95,20 @@ struct ClassScoresTests {
     @Test(
         "A threshold belongs to the level it begins, and the highest level wins",
         arguments: [
-            ([0.30, 0.0, 0.70], ClassScores.Risk.Level.high), ([0.299999, 0.0, 0.700001], .moderate),
+            ([0.30, 0.0, 0.70], PhotoClassificationResult.Risk.Level.high), ([0.299999, 0.0, 0.700001], .moderate),
             ([0.10, 0.0, 0.90], .moderate), ([0.099999, 0.0, 0.9], .low), ([0.0, 0.10, 0.90], .moderate),
             ([0.0, 0.95, 0.05], .moderate), ([0.3, 0.7, 0.0], .high), ([0.0, 0.0, 1.0], .low),
         ]
     )
-    func risk(_ probabilities: [Double], _ level: ClassScores.Risk.Level) throws {
+    func risk(_ probabilities: [Double], _ level: PhotoClassificationResult.Risk.Level) throws {
         let settings = try Self.settings()
         let risk = try #require(settings.risk)
-        let found = ClassScores.Risk(probabilities: probabilities, classes: settings.classes, settings: risk)
+        let found = PhotoClassificationResult.Risk(probabilities, classes: settings.classes, settings: risk)
         #expect(found.level == level)
         #expect(found.reasons.isEmpty == (level == .low))
-        for reason in found.reasons { #expect(probabilities[reason.index] >= reason.threshold) }
+        for reason in found.reasons {
+            let index = try #require(settings.classes.firstIndex { $0.name == reason.name })
+            #expect(reason.probability == probabilities[index] && reason.probability >= reason.threshold)
+        }
     }
 }
