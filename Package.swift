@@ -61,7 +61,7 @@ let package = Package(
     dependencies: [
         // The command line: parsing, help and usage errors.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // Double-ended queues for the waiters of channels and pools.
+        // Double-ended queues for the waiters of channels and pools, and a heap for the loads of shards.
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         // ONNX files are protocol buffers.
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -239,7 +239,10 @@ let package = Package(
         // Shards of a batch for several machines: packing, merging, the schedulers of clusters.
         module(
             "NocturneCluster",
-            ["NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch"]
+            [
+                "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
+                .product(name: "HeapModule", package: "swift-collections"),
+            ]
         ),
         .executableTarget(
             name: "nocturne",

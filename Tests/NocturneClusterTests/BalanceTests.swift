@@ -64,9 +64,7 @@ struct BalanceTests {
     }
 
     private func check(_ seconds: [Double], real: [Double], _ random: inout SplitMix64) {
-        var rules = Division.Packing.Rules()
-        rules.nodes = 64
-        let count = Division.Packing.count(for: seconds, rules)
+        let count = Division.Packing.count(for: seconds, nodes: 64)
         let loads = Division.Packing.shards(of: seconds, count: count).map { $0.reduce(0) { $0 + real[$1] } }
         let speeds = (0..<64).map { [1, 1.5, 2.25][$0 % 3] }
         let ideal = real.reduce(0, +) / speeds.reduce(0, +)

@@ -33,15 +33,12 @@ struct ShardPackingTests {
 
     @Test("the number of shards follows time, machines and the limit of the scheduler")
     func count() {
-        var rules = Division.Packing.Rules()
-        let hour = [Double](repeating: 3600, count: 40)
-        #expect(Division.Packing.count(for: hour, rules) == 40)
-        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 10)
-        rules.nodes = 6
-        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 24)
-        rules.mostShards = 20
-        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 20)
-        #expect(Division.Packing.count(for: [1, 1, 1], rules) == 3)
-        #expect(Division.Packing.count(for: [], rules) == 1)
+        #expect(Division.Packing.count(for: [Double](repeating: 3600, count: 40)) == 40)
+        let minutes = [Double](repeating: 60, count: 400)
+        #expect(Division.Packing.count(for: minutes) == 10)
+        #expect(Division.Packing.count(for: minutes, nodes: 6) == 24)
+        #expect(Division.Packing.count(for: minutes, nodes: 6, mostShards: 20) == 20)
+        #expect(Division.Packing.count(for: [1, 1, 1], nodes: 6, mostShards: 20) == 3)
+        #expect(Division.Packing.count(for: [], nodes: 6, mostShards: 20) == 1)
     }
 }

@@ -54,12 +54,8 @@ struct ShardArguments: ParsableArguments {
         // A shard has at least one item.
         case .number(let number): return min(number, max(seconds.count, 1))
         case .auto, nil:
-            var rules = Division.Packing.Rules()
             // Several shards for each machine: one that is faster than predicted takes the next one.
-            rules.nodes = nodes
-            // What the cluster accepts in one array; nil without Slurm here.
-            if let most = Slurm.mostTasks() { rules.mostShards = most }
-            return Division.Packing.count(for: seconds, rules)
+            return Division.Packing.count(for: seconds, nodes: nodes, mostShards: Slurm.mostTasks())
         }
     }
 }
