@@ -76,7 +76,7 @@ package struct PhotoSegmentation: PhotoRecipe {
     package struct PreparedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
-        let plane: PreparedPlane
+        let plane: PreparedVolume.NetworkInput
     }
 
     func prepare(
@@ -120,8 +120,7 @@ package struct PhotoSegmentation: PhotoRecipe {
         return Tiles(
             record: prepared.record,
             photo: prepared.photo,
-            inference: try PlaneInference(
-                model.plane,
+            inference: try model.plane.start(
                 prepared.plane,
                 item,
                 sessions: sessions.sessions(of: model.package.id),
@@ -136,9 +135,9 @@ extension PhotoSegmentation {
     package final class Tiles: InferenceRun {
         private let record: PhotoRecord
         private let photo: Photo
-        private let inference: PlaneInference
+        private let inference: ProgramRun
 
-        init(record: PhotoRecord, photo: Photo, inference: PlaneInference) {
+        init(record: PhotoRecord, photo: Photo, inference: ProgramRun) {
             self.record = record
             self.photo = photo
             self.inference = inference
@@ -158,12 +157,11 @@ extension PhotoSegmentation {
 
         /// - Throws: `DeviceFault` where the device failed meanwhile.
         package func finish(_ context: StageContext) throws -> InferredPhoto {
-            let (labels, confidence) = try inference.finish(context)
             return InferredPhoto(
                 record: record,
                 photo: photo,
-                labels: labels,
-                confidence: confidence,
+                labels: try inference.finish(context),
+                confidence: inference.confidence,
                 used: inference.used
             )
         }
@@ -171,11 +169,11 @@ extension PhotoSegmentation {
 
     /// The sessions of all models in use. The inference stage owns them.
     final class Sessions {
-        private var made: [String: PlaneSessions] = [:]
+        private var made: [String: LevelSessions] = [:]
 
-        func sessions(of model: String) -> PlaneSessions {
+        func sessions(of model: String) -> LevelSessions {
             if let sessions = made[model] { return sessions }
-            let sessions = PlaneSessions()
+            let sessions = LevelSessions()
             made[model] = sessions
             return sessions
         }

@@ -153,12 +153,15 @@ extension PackedMemory {
 
 /// The sessions of the levels in use, created on first use and reused across items. The inference stage owns them: no two
 /// run at the same time, so that all of them share one memory for activations.
-final class LevelSessions {
+package final class LevelSessions {
     private let memory = SessionMemory()
     private var sets: [ObjectIdentifier: SessionSet] = [:]
     /// Of all levels that have been in use.
     private var constants: [ObjectIdentifier: [ConstantTile]] = [:]
     private var instructionSet: String?
+
+    /// Empty: a session is made when its network first runs.
+    package init() {}
 
     /// Frees the buffers of levels other than these, whose tiles come next. What is known of constant tiles is kept.
     func free(except levels: [LevelModel]) {

@@ -17,7 +17,8 @@ package struct PreparedVolume: Sendable {
     let earlier: EarlierLabels?
     let notes: [Note]
 
-    struct NetworkInput: Sendable {
+    /// What the networks of a package run on.
+    package struct NetworkInput: Sendable {
         /// As stored.
         let stored: WorkingVolume
         /// What the network of the region works on, or else the parts.
@@ -53,7 +54,6 @@ package final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let prepared: PreparedVolume
     private let item: RecipeItem
-    private let used: EngineInUse
     private var program: ProgramRun?
 
     init(
@@ -67,17 +67,15 @@ package final class TiledSegmentation: InferenceRun {
         self.model = model
         self.prepared = prepared
         self.item = item
-        used = model.engineInUse
         guard let input = prepared.input else { return }
         let resources = InferenceResources(
             options: options,
             sessions: sessions,
             item: item,
-            instructionSet: used.engine.instructionSet,
+            used: model.engineInUse,
             mappedLabels: options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
         )
-        program = try ProgramRun(model, input, resources: resources)
-        try model.reporting { try program?.begin(context) }
+        program = try ProgramRun(model, input, resources: resources, context: context)
     }
 
     /// Tiles of all parts; 0 where labels are read instead.
@@ -86,7 +84,7 @@ package final class TiledSegmentation: InferenceRun {
     package var stepsDone: Int { program?.stepsDone ?? 0 }
 
     /// One tile. Where it was the last of a part, the next part is prepared, too.
-    package func step(_ context: StageContext) throws { try model.reporting { try program?.step(context) } }
+    package func step(_ context: StageContext) throws { try program?.step(context) }
 
     /// Does nothing where labels are read.
     package func checkpoint(force: Bool, _ context: StageContext) throws { try program?.checkpoint(force: force) }
@@ -104,9 +102,8 @@ package final class TiledSegmentation: InferenceRun {
         } else if let earlier = prepared.earlier {
             labels = try earlier.read(on: geometry, context.scope)
         } else if let program {
-            labels = LabelVolume(geometry: geometry, voxels: try program.finish(context))
-            try used.end(item.name)
-            notes += program.notes + used.notes
+            labels = try program.finish(context)
+            notes += program.notes + program.used.notes
         } else {
             preconditionFailure("labels come from a person, an earlier result, or networks")
         }
@@ -118,7 +115,7 @@ package final class TiledSegmentation: InferenceRun {
             cleaning: prepared.earlier?.cleaning ?? program?.cleaning,
             confidence: item.edit == nil ? prepared.earlier?.confidence ?? program?.confidence ?? [:] : [:],
             probabilities: item.edit == nil && prepared.earlier == nil ? program?.maps : nil,
-            engine: prepared.earlier?.engine ?? used.engine,
+            engine: prepared.earlier?.engine ?? (program?.used ?? model.engineInUse).engine,
             notes: notes
         )
     }

@@ -50,8 +50,8 @@ package struct PlaneModel: Sendable {
 
     /// Runs and times one tile.
     package func secondsPerTile(scope: ComputeScope) throws -> Double {
-        let sessions = PlaneSessions()
-        return try model.levels.reduce(0) { $0 + (try $1.secondsPerTile(sessions.levels, options, scope: scope)) }
+        let sessions = LevelSessions()
+        return try model.levels.reduce(0) { $0 + (try $1.secondsPerTile(sessions, options, scope: scope)) }
     }
 
     /// See `Recipe.threadsOfProcess(cores:)`.
@@ -70,6 +70,40 @@ package struct PlaneModel: Sendable {
             geometry: VolumeGeometry(shape: VolumeShape(x: width, y: height, z: 1), affine: .identity),
             spacing: SIMD3(1, 1, 999)
         )
+    }
+
+    // MARK: Inference
+
+    /// Normalises a plane, and crops it if the package requires it.
+    /// - Parameter channels: `[channel][y][x]`, one for every channel of the package, each of width × height values.
+    /// - Throws: `NumericsError`, `AllocationError`, `CancelledError`.
+    package func prepare(
+        _ channels: [FrozenVoxels<Float>],
+        width: Int,
+        height: Int,
+        scope: ComputeScope
+    ) throws -> PreparedVolume.NetworkInput {
+        precondition(channels.count == model.channelCount, "one plane for each channel of the package")
+        let stored = WorkingVolume(source: source(width: width, height: height), channels: channels)
+        return try PreparedVolume.NetworkInput(of: stored, model: model, options: options, scope: scope)
+    }
+
+    /// Begins inference on a plane. A plane has labels only when its last tile is done, so that an interrupted plane begins again.
+    /// - Parameter item: whose fingerprint a checkpoint would have.
+    package func start(
+        _ input: PreparedVolume.NetworkInput,
+        _ item: RecipeItem,
+        sessions: LevelSessions,
+        context: StageContext
+    ) throws -> ProgramRun {
+        let resources = InferenceResources(
+            options: options,
+            sessions: sessions,
+            item: item,
+            used: model.engineInUse,
+            mappedLabels: []
+        )
+        return try ProgramRun(model, input, resources: resources, context: context)
     }
 
     // MARK: Labels
@@ -125,12 +159,4 @@ package struct PlaneModel: Sendable {
         ]
         return (buffers + part.buffers, part.steps)
     }
-}
-
-/// The sessions of the networks in use. The inference stage owns them.
-package final class PlaneSessions {
-    let levels = LevelSessions()
-
-    /// Empty: a session is made when its network first runs.
-    package init() {}
 }

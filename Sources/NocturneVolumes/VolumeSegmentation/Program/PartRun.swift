@@ -3,13 +3,15 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
+import NocturneRecipeSupport
 
 /// What the runs of the parts of a program share: options, networks, and where labels are saved.
 struct InferenceResources {
     let options: SegmentationOptions
     let sessions: LevelSessions
     let item: RecipeItem
-    let instructionSet: String
+    /// What runs the networks.
+    let used: EngineInUse
     /// Labels whose probabilities are wanted, by their values in the result.
     let mappedLabels: Set<UInt16>
 }
@@ -90,7 +92,7 @@ final class PartRun {
         self.resources = resources
         self.firstImage = firstImage
         nextRun = firstRun
-        resources.sessions.use(resources.instructionSet)
+        resources.sessions.use(resources.used.engine.instructionSet)
         earlier = part.members.enumerated().flatMap { index, member in
             (0..<member.levels.count - 1).map { (index, $0) }
         }
@@ -144,7 +146,7 @@ final class PartRun {
             folder: context.staging,
             level: nextRun,
             fingerprint: resources.item.fingerprint,
-            instructionSet: resources.instructionSet,
+            instructionSet: resources.used.engine.instructionSet,
             shape: levels[0].grid.native,
             time: context.scope.time
         )

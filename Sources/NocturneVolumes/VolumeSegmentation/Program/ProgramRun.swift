@@ -1,12 +1,13 @@
-import NocturneBatch
+package import NocturneBatch
 import NocturneConcurrency
-import NocturneCore
-import NocturneNumerics
+package import NocturneCore
+package import NocturneNumerics
 import NocturnePostprocess
+package import NocturneRecipeSupport
 import NocturneSystem
 
 /// The networks of a package on one volume: the region if there is one, then the parts, whose labels are merged.
-final class ProgramRun {
+package final class ProgramRun {
     private let model: SegmentationModel
     private let resources: InferenceResources
     private let input: PreparedVolume.NetworkInput
@@ -36,12 +37,18 @@ final class ProgramRun {
     /// What the program's rules have changed on its grid; nil if they are still to be applied, on the volume's own.
     private(set) var cleaning: [LabelCleaning]?
     /// Of the networks in the labels of the program, before any cleaning.
-    private(set) var confidence: [UInt16: LabelConfidence] = [:]
+    package private(set) var confidence: [UInt16: LabelConfidence] = [:]
     /// Of the parts so far, on the grid of ``place``.
     private var probabilities: [UInt16: [LabelProbabilities]] = [:]
     private(set) var isFinished = false
 
-    init(_ model: SegmentationModel, _ input: PreparedVolume.NetworkInput, resources: InferenceResources) throws {
+    /// Begins the first part, and continues up to the first tile.
+    init(
+        _ model: SegmentationModel,
+        _ input: PreparedVolume.NetworkInput,
+        resources: InferenceResources,
+        context: StageContext
+    ) throws {
         self.model = model
         self.input = input
         self.resources = resources
@@ -55,13 +62,18 @@ final class ProgramRun {
                 )
             )
         }
+        try model.reporting { try begin(context) }
     }
 
-    var stepCount: Int { isFinished ? finishedSteps : finishedSteps + (current?.stepCount ?? 0) + laterSteps }
-    var stepsDone: Int { finishedSteps + (current?.stepsDone ?? 0) }
+    /// Tiles of all parts.
+    package var stepCount: Int { isFinished ? finishedSteps : finishedSteps + (current?.stepCount ?? 0) + laterSteps }
+    /// Also those that a checkpoint of an interrupted run had.
+    package var stepsDone: Int { finishedSteps + (current?.stepsDone ?? 0) }
 
-    /// Begins the first part, and continues up to the first tile.
-    func begin(_ context: StageContext) throws {
+    /// What runs the networks.
+    package var used: EngineInUse { resources.used }
+
+    private func begin(_ context: StageContext) throws {
         let first = model.firstPart(resources.options)
         let later = model.region == nil ? parts.dropFirst() : parts[...]
         laterSteps = try later.reduce(0) { $0 + (try $1.plannedTiles(on: place.volume.source, resources.options)) }
@@ -82,12 +94,17 @@ final class ProgramRun {
         nextRun += PartRun.runCount(part)
     }
 
-    func step(_ context: StageContext) throws {
-        try current?.step(context)
-        try advance(context)
+    /// Runs one tile. Where it was the last of a part, the next part is prepared, too.
+    /// - Throws: ``UnusablePackageError`` for outputs that are not finite, `CancelledError`.
+    package func step(_ context: StageContext) throws {
+        try model.reporting {
+            try current?.step(context)
+            try advance(context)
+        }
     }
 
-    func checkpoint(force: Bool) throws { try current?.checkpoint(force: force) }
+    /// Saves finished slices, of which a plane has none before its last tile.
+    package func checkpoint(force: Bool) throws { try current?.checkpoint(force: force) }
 
     /// Continues with the next part, until one needs a tile.
     private func advance(_ context: StageContext) throws {
@@ -234,11 +251,18 @@ final class ProgramRun {
     }
 
     /// The labels on the volume's own grid, in stored order. Call once, when all steps are done.
-    func finish(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
-        let shape = input.stored.source.geometry.shape
-        guard let labels = found else { return try VoxelBuffer<UInt16>(count: shape.count).frozen() }
+    /// - Throws: `DeviceFault` where the device failed meanwhile; `AllocationError`, `CancelledError`.
+    package func finish(_ context: StageContext) throws -> LabelVolume {
+        let geometry = input.stored.source.geometry
+        let voxels: FrozenVoxels<UInt16>
+        if let labels = found {
+            voxels = try LabelMerge.placed(labels, in: place.box, of: geometry.shape, scope: context.scope)
+        } else {
+            voxels = try VoxelBuffer<UInt16>(count: geometry.shape.count).frozen()
+        }
         found = nil
-        return try LabelMerge.placed(labels, in: place.box, of: shape, scope: context.scope)
+        try used.end(resources.item.name)
+        return LabelVolume(geometry: geometry, voxels: voxels)
     }
 
     /// The probabilities that were asked for, once all steps are done.
