@@ -170,7 +170,10 @@ let package = Package(
             ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "CNocturneKernels"]
         ),
         // Features of regions, as the Image Biomarker Standardisation Initiative defines them.
-        module("NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneMesh"]),
+        module(
+            "NocturneRadiomics",
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturnePostprocess", "NocturneMesh"]
+        ),
         // The database: schema, records, queries. The only module that knows SQLite.
         module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         // A batch's output folder: its layout, lock, description, events and tables.

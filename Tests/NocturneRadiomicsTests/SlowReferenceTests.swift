@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturnePostprocess
 import NocturneRadiomics
 import NocturneSystem
 import NocturneTestSupport
@@ -150,9 +151,9 @@ struct SlowReferenceTests {
         )
         let grid = try LevelGrid(of: region, RadiomicsSettings.Discretisation(method: .identity))
         let slices = inSpace ? [grid.slices] : grid.slices.map { $0..<$0 + 1 }
-        let found = slices.flatMap { LevelZones.zones(of: grid, slices: $0, inSpace: inSpace) }
+        let found = try slices.flatMap { try grid.zones(in: $0, CancellationFlag()).components }
         #expect(
-            found.map { [$0.level, $0.voxels] }.sorted(by: lexicographic)
+            found.map { [Int($0.value), $0.voxelCount] }.sorted(by: lexicographic)
                 == flooded(grid, inSpace).sorted(by: lexicographic)
         )
     }

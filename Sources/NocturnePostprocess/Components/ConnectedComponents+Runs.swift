@@ -8,18 +8,19 @@ extension ConnectedComponents {
     /// 12 bytes per run and 4 bytes per row (j, k) of the region. Runs are counted first, so that memory is allocated once
     /// and each part of the volume can be written by another thread. Within a row, and from row to row, runs are in storage
     /// order.
-    struct Runs: Sendable {
+    package struct Runs: Sendable {
         /// Consecutive voxels of one value in a row: columns `begin..<end`.
-        struct Run: Sendable {
+        package struct Run: Sendable {
             var begin: UInt32
             var end: UInt32
             var value: UInt16
         }
 
         /// The voxels that form runs.
-        enum Selection: Sendable {
+        package enum Selection: Sendable {
             /// Every voxel that is not 0; a run ends where the value changes.
             case everyLabel
+            /// Every voxel of one value, which may be 0.
             case value(UInt16)
             /// Every voxel whose value is marked true in an array of 65,536 entries; 0 is not marked.
             case values([Bool])

@@ -43,7 +43,8 @@ public struct ConnectedComponents: Sendable {
     }
 
     /// Searches only a region; components that touch its border may continue outside.
-    init(
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
+    package init(
         _ voxels: UnsafeBufferPointer<UInt16>,
         _ shape: VolumeShape,
         _ region: VoxelBox,
@@ -108,7 +109,7 @@ public struct ConnectedComponents: Sendable {
     }
 
     /// Calls `body` with the component, the storage offsets, the run and the row of every run, in storage order.
-    func forEachRun(
+    package func forEachRun(
         _ body: (_ component: Int, _ voxels: Range<Int>, _ run: Runs.Run, _ row: Int) -> Void
     ) {
         forEachRun(inRows: 0..<runs.rowCount, body)

@@ -1,4 +1,7 @@
+internal import NocturneConcurrency
 internal import NocturneCore
+package import NocturnePostprocess
+package import NocturneSystem
 
 private let sizeFeatures = FeatureDefinition.shared(
     "szm",
@@ -35,10 +38,8 @@ private let distanceFeatures = FeatureDefinition.shared(
 
 extension FeatureFamily {
     /// The grey level size zone matrix (section 3.8, 9SAK): how large the connected parts of a level are.
-    static let sizeZone = FeatureFamily(.glszm, sizeFeatures) { _, grid in
-        { slices, inSpace in
-            LevelSizeMatrix(grid, slices, LevelZones.zones(of: grid, slices: slices, inSpace: inSpace), size: \.voxels)
-        }
+    static let sizeZone = FeatureFamily(.glszm, sizeFeatures) { source, grid in
+        { slices, _ in LevelSizeMatrix(grid, slices, source.flag) }
     }
 
     /// The grey level distance zone matrix (section 3.9, VMDZ): how far the connected parts of a level are from the edge of
@@ -49,23 +50,46 @@ extension FeatureFamily {
         let inSlices = extents.contains { $0 != .volume } ? source.region.edgeDistances(inSpace: false) : []
         let inVolume = extents.contains(.volume) ? source.region.edgeDistances(inSpace: true) : []
         return { slices, inSpace in
-            let distances = inSpace ? inVolume : inSlices
-            let zones = LevelZones.zones(of: grid, slices: slices, inSpace: inSpace, distances: distances)
-            return LevelSizeMatrix(grid, slices, zones, size: \.distance)
+            LevelSizeMatrix(grid, slices, distances: inSpace ? inVolume : inSlices, source.flag)
+        }
+    }
+}
+
+extension LevelGrid {
+    /// The zones of some slices: voxels of equal level that touch by a face, an edge or a corner.
+    /// - Throws: ``CancelledError``
+    package func zones(in slices: Range<Int>, _ flag: CancellationFlag) throws(CancelledError) -> ConnectedComponents {
+        let box = VoxelBox(
+            lower: SIMD3(0, 0, slices.lowerBound),
+            upper: SIMD3(shape.x, shape.y, slices.upperBound)
+        )
+        return try levels.withUnsafeBufferPointer { levels throws(CancelledError) in
+            try ConnectedComponents(levels, shape, box, .everyLabel, .corners, .serial(flag))
         }
     }
 }
 
 extension LevelSizeMatrix {
-    /// Counts zones. Most are small, and few are far from the edge: the table has 64 sizes.
+    /// Counts zones by their voxels or, with distances, by the least distance of their voxels. Most are small, and few are far
+    /// from the edge: the table has 64 sizes.
     fileprivate init(
         _ grid: LevelGrid,
         _ slices: Range<Int>,
-        _ zones: [LevelZones.Zone],
-        size: KeyPath<LevelZones.Zone, Int>
+        distances: [UInt16]? = nil,
+        _ flag: CancellationFlag
     ) {
         self.init(grid, width: 64, voxels: grid.voxels(in: slices))
-        for zone in zones { count(level: zone.level, size: zone[keyPath: size]) }
+        // Cancelled: what the family has then is thrown away.
+        guard let zones = try? grid.zones(in: slices, flag) else { return }
+        guard let distances else {
+            for zone in zones.components { count(level: Int(zone.value), size: zone.voxelCount) }
+            return
+        }
+        var least = [UInt16](repeating: .max, count: zones.components.count)
+        zones.forEachRun { zone, voxels, _, _ in
+            for voxel in voxels { least[zone] = min(least[zone], distances[voxel]) }
+        }
+        for (zone, distance) in zip(zones.components, least) { count(level: Int(zone.value), size: Int(distance)) }
     }
 }
 
