@@ -203,7 +203,6 @@ struct ItemProcessing {
         _ committer: Committer,
         _ facts: RunFacts
     ) -> any RunnablePipeline {
-        // Never more bytes between stages than the budget.
-        Pipeline(recipe: recipe, bytes: budget.total, environment: environment, committer: committer, facts: facts)
+        Pipeline(recipe: recipe, environment: environment, committer: committer, facts: facts)
     }
 }

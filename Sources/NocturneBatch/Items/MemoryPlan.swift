@@ -88,16 +88,7 @@ public struct ItemPlan: Sendable {
     /// Bytes alive during a stage.
     public func bytes(in stage: Stage) -> Int {
         // A buffer counts in its first stage even if its last one is earlier, as in recipes that lack a stage.
-        bytes { $0.from <= stage && stage <= max($0.from, $0.through) }
-    }
-
-    /// Bytes that travel on to the stage after this one: made by then, and still needed.
-    public func bytes(after stage: Stage) -> Int {
-        bytes { $0.from <= stage && stage < $0.through }
-    }
-
-    private func bytes(where isAlive: (PlannedBuffer) -> Bool) -> Int {
-        buffers.reduce(0) { $0 + (isAlive($1) ? $1.bytes : 0) }
+        buffers.reduce(0) { $0 + ($1.from <= stage && stage <= max($1.from, $1.through) ? $1.bytes : 0) }
     }
 
     /// The most that is alive at once from a stage to the end: what the lease must still hold.

@@ -30,15 +30,9 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
     private let requests: BoundedChannel<StageMessage<R.Source>>
     private let stages: [any StageActor]
 
-    /// - Parameter bytes: how much may wait between two stages.
-    init(recipe: R, bytes: Int, environment: StageEnvironment, committer: Committer, facts: RunFacts) {
+    init(recipe: R, environment: StageEnvironment, committer: Committer, facts: RunFacts) {
         self.recipe = recipe
-        var assembly = PipelineAssembly<R.Source>(
-            bytes: bytes,
-            environment: environment,
-            committer: committer,
-            facts: facts
-        )
+        var assembly = PipelineAssembly<R.Source>(environment: environment, committer: committer, facts: facts)
         recipe.stages(StageBuilder()).assemble(&assembly)
         requests = assembly.requests
         stages = assembly.stages
@@ -72,10 +66,10 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
 
 /// A pipeline while it is put together: the stages so far, and what all of them use.
 struct PipelineAssembly<Source: Sendable> {
-    /// Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
+    /// Two items between any two stages: enough that neither waits for the other, little enough to stay bounded. Their
+    /// bytes are bounded by their leases.
     static var itemsBetweenStages: Int { 2 }
 
-    let bytes: Int
     let environment: StageEnvironment
     let committer: Committer
     let facts: RunFacts

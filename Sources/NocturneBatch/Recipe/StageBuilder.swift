@@ -10,7 +10,7 @@ public struct StageBuilder<Source: Codable & Sendable>: Sendable {
         -> StageSequence<Source, Loaded>
     {
         StageSequence(last: .load) { assembly, items in
-            let output = BoundedChannel<StageMessage<Loaded>>(items: items, bytes: assembly.bytes)
+            let output = BoundedChannel<StageMessage<Loaded>>(items: items)
             let link = StageLink(.load, from: assembly.requests, to: output, assembly.environment)
             assembly.stages.append(Loader(link, load))
             return output
@@ -84,7 +84,7 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
         precondition(stage > last, "the stage \(stage) cannot come after \(last)")
         return StageSequence<Source, Next>(last: stage) { [assemble] assembly, items in
             let input = assemble(&assembly, PipelineAssembly<Source>.itemsBetweenStages)
-            let output = BoundedChannel<StageMessage<Next>>(items: items, bytes: assembly.bytes)
+            let output = BoundedChannel<StageMessage<Next>>(items: items)
             assembly.stages.append(make(StageLink(stage, from: input, to: output, assembly.environment)))
             return output
         }

@@ -123,7 +123,7 @@ extension StageLink {
             stage: stage,
             input: input,
             environment: environment,
-            send: { try await output.send($0, cost: $0.item.plan.bytes(after: stage)) },
+            send: { try await output.send($0) },
             finish: { output.finish() }
         )
     }

@@ -6,21 +6,20 @@ public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
     public var description: String { "the channel was finished, nothing more can be sent" }
 }
 
-/// A first-in first-out queue between two pipeline stages, with hard bounds in items and in bytes.
+/// A first-in first-out queue between two pipeline stages, with a hard bound in items. Memory is bounded by
+/// the leases of a ``MemoryBudget``.
 ///
-/// Any number of tasks may send and receive. Sends are served in the order in which they arrived, whatever their size,
-/// and so are receives. The buffer never exceeds either bound, with one exception: an element larger than the byte
-/// bound is accepted when the buffer is empty, because it could never be sent otherwise. Elements of waiting sends are
-/// not counted: they still belong to the sender.
+/// Any number of tasks may send and receive. Sends are served in the order in which they arrived, and so are receives.
+/// Elements of waiting sends are not counted: they still belong to the sender.
 ///
 /// A cancelled send throws, so an element is either delivered or still with its sender. `AsyncChannel` of
 /// swift-async-algorithms returns from a cancelled send without sending, and `AsyncStream` has no bound for its senders.
 ///
 /// ```swift
-/// let channel = BoundedChannel<[Float]>(items: 8, bytes: 64 << 20)
+/// let channel = BoundedChannel<[Float]>(items: 8)
 /// try await withThrowingTaskGroup(of: Void.self) { group in
 ///     group.addTask {
-///         for slice in slices { try await channel.send(slice, cost: slice.count * 4) }
+///         for slice in slices { try await channel.send(slice) }
 ///         channel.finish()
 ///     }
 ///     group.addTask {
@@ -38,44 +37,29 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
         var nextID: ChannelWaiterID = 0
         var senders: [ChannelWaiterID: CheckedContinuation<Void, any Error>] = [:]
         var receivers: [ChannelWaiterID: CheckedContinuation<Element?, any Error>] = [:]
-
-        mutating func takeSenders(_ ids: [ChannelWaiterID]) -> [CheckedContinuation<Void, any Error>] {
-            ids.compactMap { senders.removeValue(forKey: $0) }
-        }
-
-        mutating func takeReceivers(_ ids: [ChannelWaiterID]) -> [CheckedContinuation<Element?, any Error>] {
-            ids.compactMap { receivers.removeValue(forKey: $0) }
-        }
     }
 
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - items: The maximum number of elements in the buffer, at least 1.
-    ///   - bytes: The maximum number of bytes in the buffer, at least 1.
-    public init(items: Int, bytes: Int = .max) {
-        state = Mutex(State(machine: Machine(itemLimit: items, byteLimit: bytes)))
-    }
+    /// - Parameter items: The maximum number of elements in the buffer, at least 1.
+    public init(items: Int) { state = Mutex(State(machine: Machine(itemLimit: items))) }
 
-    /// The number of elements in the buffer and their total cost in bytes, for progress displays.
-    public var occupancy: (items: Int, bytes: Int) {
-        state.withLock { ($0.machine.bufferedCount, $0.machine.bufferedBytes) }
-    }
+    /// The number of elements in the buffer; for tests.
+    package var occupancy: Int { state.withLock { $0.machine.bufferedCount } }
 
-    /// The number of sends and receives that wait now; it shows which side is slower.
-    public var waiting: (senders: Int, receivers: Int) { state.withLock { ($0.senders.count, $0.receivers.count) } }
+    /// The number of sends and receives that wait now; for tests.
+    package var waiting: (senders: Int, receivers: Int) { state.withLock { ($0.senders.count, $0.receivers.count) } }
 
     /// Puts `element` into the buffer or passes it to a waiting receiver; waits until there is space.
     ///
     /// When this throws, the element was not sent: no receiver will get it.
-    /// - Parameter cost: The size of the element in bytes, 0 or more.
     /// - Throws: `CancellationError` when the task was cancelled before the element was accepted, and
     ///   ``ChannelFinished`` after ``finish()``.
-    public nonisolated(nonsending) func send(_ element: Element, cost: Int = 0) async throws {
+    public nonisolated(nonsending) func send(_ element: Element) async throws {
         let id = newID()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                beginSend(element, cost: cost, id: id, continuation)
+                beginSend(element, id: id, continuation)
             }
         } onCancel: {
             cancelSend(id)
@@ -100,7 +84,9 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     /// Marks the end of the input. Elements already sent, and those of sends that already wait, are still delivered;
     /// after that `receive` returns nil. Further calls do nothing.
     public func finish() {
-        let receivers = state.withLock { $0.takeReceivers($0.machine.finish()) }
+        let receivers = state.withLock { state in
+            state.machine.finish().compactMap { state.receivers.removeValue(forKey: $0) }
+        }
         for receiver in receivers { receiver.resume(returning: nil) }
     }
 
@@ -113,7 +99,6 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
 
     private func beginSend(
         _ element: Element,
-        cost: Int,
         id: ChannelWaiterID,
         _ continuation: CheckedContinuation<Void, any Error>
     ) {
@@ -121,7 +106,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
         let (outcome, receiver) = state.withLock {
             state -> (Result<Void, any Error>?, CheckedContinuation<Element?, any Error>?) in
             if Task.isCancelled { return (.failure(CancellationError()), nil) }
-            switch state.machine.send(element, cost: cost, id: id) {
+            switch state.machine.send(element, id: id) {
             case .accept: return (.success(()), nil)
             case .deliver(let receiver): return (.success(()), state.receivers.removeValue(forKey: receiver))
             case .reject: return (.failure(ChannelFinished()), nil)
@@ -135,36 +120,29 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     }
 
     private func beginReceive(id: ChannelWaiterID, _ continuation: CheckedContinuation<Element?, any Error>) {
-        let (outcome, senders) = state.withLock {
-            state -> (Result<Element?, any Error>?, [CheckedContinuation<Void, any Error>]) in
-            if Task.isCancelled { return (.failure(CancellationError()), []) }
+        let (outcome, sender) = state.withLock {
+            state -> (Result<Element?, any Error>?, CheckedContinuation<Void, any Error>?) in
+            if Task.isCancelled { return (.failure(CancellationError()), nil) }
             switch state.machine.receive(id: id) {
-            case .deliver(let element, let admitted): return (.success(element), state.takeSenders(admitted))
-            case .end: return (.success(nil), [])
+            case .deliver(let element, let admitted):
+                return (.success(element), admitted.flatMap { state.senders.removeValue(forKey: $0) })
+            case .end: return (.success(nil), nil)
             case .wait:
                 state.receivers[id] = continuation
-                return (nil, [])
+                return (nil, nil)
             }
         }
-        for sender in senders { sender.resume() }
+        sender?.resume()
         if let outcome { continuation.resume(with: outcome) }
     }
 
     private func cancelSend(_ id: ChannelWaiterID) {
-        let (cancelled, admitted) = state.withLock {
-            state -> (CheckedContinuation<Void, any Error>?, [CheckedContinuation<Void, any Error>]) in
-            guard case .cancelled(let admitted) = state.machine.cancelSend(id: id) else { return (nil, []) }
-            return (state.senders.removeValue(forKey: id), state.takeSenders(admitted))
-        }
-        cancelled?.resume(throwing: CancellationError())
-        for sender in admitted { sender.resume() }
+        let sender = state.withLock { $0.machine.cancelSend(id: id) ? $0.senders.removeValue(forKey: id) : nil }
+        sender?.resume(throwing: CancellationError())
     }
 
     private func cancelReceive(_ id: ChannelWaiterID) {
-        let cancelled = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
-            guard case .cancelled = state.machine.cancelReceive(id: id) else { return nil }
-            return state.receivers.removeValue(forKey: id)
-        }
-        cancelled?.resume(throwing: CancellationError())
+        let receiver = state.withLock { $0.machine.cancelReceive(id: id) ? $0.receivers.removeValue(forKey: id) : nil }
+        receiver?.resume(throwing: CancellationError())
     }
 }

@@ -7,9 +7,9 @@ import Testing
 struct BoundedChannelTests {
     @Test("elements come out in order, then nil for ever")
     func order() async throws {
-        let channel = BoundedChannel<Int>(items: 10, bytes: 100)
-        for value in 0..<5 { try await channel.send(value, cost: 20) }
-        #expect(channel.occupancy == (5, 100))
+        let channel = BoundedChannel<Int>(items: 10)
+        for value in 0..<5 { try await channel.send(value) }
+        #expect(channel.occupancy == 5)
         channel.finish()
         for value in 0..<5 { #expect(try await channel.receive() == value) }
         #expect(try await channel.receive() == nil)
@@ -65,12 +65,12 @@ struct BoundedChannelTests {
         }
         task.cancel()
         await task.value
-        #expect(channel.occupancy.items == 1)
+        #expect(channel.occupancy == 1)
     }
 
     @Test("many producers and consumers lose and double nothing", arguments: [1, 3], [1, 4])
     func storm(items: Int, consumers: Int) async throws {
-        let channel = BoundedChannel<Int>(items: items, bytes: 50)
+        let channel = BoundedChannel<Int>(items: items)
         let (producers, each) = (8, 400)
         let received = try await withThrowingTaskGroup(of: [Int].self) { group in
             for _ in 0..<consumers {
@@ -78,8 +78,7 @@ struct BoundedChannelTests {
                     var mine: [Int] = []
                     while let value = try await channel.receive() {
                         mine.append(value)
-                        let (count, bytes) = channel.occupancy
-                        #expect(count <= items && (bytes <= 50 || count == 1))
+                        #expect(channel.occupancy <= items)
                     }
                     return mine
                 }
@@ -87,9 +86,7 @@ struct BoundedChannelTests {
             try await withThrowingTaskGroup(of: Void.self) { senders in
                 for producer in 0..<producers {
                     senders.addTask {
-                        for index in 0..<each {
-                            try await channel.send(producer * each + index, cost: (producer * 7 + index) % 60)
-                        }
+                        for index in 0..<each { try await channel.send(producer * each + index) }
                     }
                 }
                 try await senders.waitForAll()
@@ -110,12 +107,12 @@ struct BoundedChannelTests {
     @Test("under a hail of cancellations, what was sent is what was received or left")
     func cancellationStorm() async throws {
         for seed in 0..<40 as Range<UInt64> {
-            let channel = BoundedChannel<Int>(items: 2, bytes: 30)
+            let channel = BoundedChannel<Int>(items: 2)
             let sent = Shared<Set<Int>>([])
             let received = Shared<[Int]>([])
             let senders = (0..<30).map { value in
                 Task {
-                    try await channel.send(value, cost: value % 40)
+                    try await channel.send(value)
                     sent.withLock { _ = $0.insert(value) }
                 }
             }

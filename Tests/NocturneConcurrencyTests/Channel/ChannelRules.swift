@@ -5,44 +5,31 @@ import NocturneSystem
 protocol ChannelRules {
     typealias Real = BoundedChannelStateMachine<Int>
 
-    init(itemLimit: Int, byteLimit: Int)
-    var buffered: [ChannelElement] { get }
-    var bufferedBytes: Int { get }
+    init(itemLimit: Int)
+    var buffered: [Int] { get }
     var sendersInLine: [ChannelWaiter] { get }
     var receiversInLine: [ChannelWaiterID] { get }
-    mutating func send(_ element: Int, cost: Int, id: ChannelWaiterID) -> Real.SendAction
+    mutating func send(_ element: Int, id: ChannelWaiterID) -> Real.SendAction
     mutating func receive(id: ChannelWaiterID) -> Real.ReceiveAction
-    mutating func cancelSend(id: ChannelWaiterID) -> Real.CancelWaiterAction
-    mutating func cancelReceive(id: ChannelWaiterID) -> Real.CancelWaiterAction
+    mutating func cancelSend(id: ChannelWaiterID) -> Bool
+    mutating func cancelReceive(id: ChannelWaiterID) -> Bool
     mutating func finish() -> [ChannelWaiterID]
-}
-
-struct ChannelElement: Hashable {
-    let element: Int
-    let cost: Int
 }
 
 struct ChannelWaiter: Hashable {
     let id: ChannelWaiterID
-    let element: ChannelElement
+    let element: Int
 }
 
 extension BoundedChannelStateMachine: ChannelRules where Element == Int {
-    var buffered: [ChannelElement] { bufferedElements.map { ChannelElement(element: $0.element, cost: $0.cost) } }
-
-    var sendersInLine: [ChannelWaiter] {
-        waitingSenders.map {
-            ChannelWaiter(id: $0.id, element: ChannelElement(element: $0.element.element, cost: $0.element.cost))
-        }
-    }
-
+    var buffered: [Int] { bufferedElements }
+    var sendersInLine: [ChannelWaiter] { waitingSenders.map { ChannelWaiter(id: $0.id, element: $0.element) } }
     var receiversInLine: [ChannelWaiterID] { waitingReceivers }
 }
 
 /// Mistakes a channel could be written with.
 enum ChannelFlaw: CaseIterable {
-    case oneItemTooMany, bytesNotBounded, oversizeNeverFits, bytesNeverComeBack
-    case smallOvertakesLarge, wakesNobodyAfterReceive, wakesOneAfterReceive, wakesNobodyAfterCancel
+    case oneItemTooMany, oneItemTooFew, lastSenderFirst, wakesNobodyAfterReceive
     case cancelledSendIsDelivered, cancelledReceiverStays, receiverWaitsBesideSender
     case finishForgetsReceivers, finishDropsSenders, sendsAfterFinish
 }
@@ -50,45 +37,25 @@ enum ChannelFlaw: CaseIterable {
 /// The rules of a channel written down once more, plainly, with room for one flaw.
 struct PlainChannel: ChannelRules {
     let itemLimit: Int
-    let byteLimit: Int
     var flaw: ChannelFlaw?
-    var buffered: [ChannelElement] = []
+    var buffered: [Int] = []
     var sendersInLine: [ChannelWaiter] = []
     var receiversInLine: [ChannelWaiterID] = []
-    var bufferedBytes = 0
     var finished = false
 
-    init(itemLimit: Int, byteLimit: Int) { (self.itemLimit, self.byteLimit) = (itemLimit, byteLimit) }
+    init(itemLimit: Int) { self.itemLimit = itemLimit }
 
-    private func fits(_ cost: Int) -> Bool {
-        if buffered.isEmpty { return flaw != .oversizeNeverFits || cost <= byteLimit }
-        let items = itemLimit + (flaw == .oneItemTooMany ? 1 : 0)
-        return buffered.count < items && (bufferedBytes + cost <= byteLimit || flaw == .bytesNotBounded)
-    }
-
-    private mutating func admit(atMost most: Int = .max) -> [ChannelWaiterID] {
-        var admitted: [ChannelWaiterID] = []
-        while let first = sendersInLine.first, admitted.count < most, fits(first.element.cost) {
-            buffered.append(first.element)
-            bufferedBytes += first.element.cost
-            admitted.append(first.id)
-            sendersInLine.removeFirst()
-        }
-        return admitted
-    }
-
-    mutating func send(_ element: Int, cost: Int, id: ChannelWaiterID) -> Real.SendAction {
+    mutating func send(_ element: Int, id: ChannelWaiterID) -> Real.SendAction {
         if finished && flaw != .sendsAfterFinish { return .reject }
         if !receiversInLine.isEmpty && flaw != .receiverWaitsBesideSender {
             return .deliver(to: receiversInLine.removeFirst())
         }
-        let entry = ChannelElement(element: element, cost: cost)
-        guard sendersInLine.isEmpty || flaw == .smallOvertakesLarge, fits(cost) else {
-            sendersInLine.append(ChannelWaiter(id: id, element: entry))
+        let limit = itemLimit + (flaw == .oneItemTooMany ? 1 : flaw == .oneItemTooFew ? -1 : 0)
+        guard buffered.count < limit else {
+            sendersInLine.append(ChannelWaiter(id: id, element: element))
             return .wait
         }
-        buffered.append(entry)
-        bufferedBytes += cost
+        buffered.append(element)
         return .accept
     }
 
@@ -99,22 +66,22 @@ struct PlainChannel: ChannelRules {
             return .wait
         }
         buffered.removeFirst()
-        if flaw != .bytesNeverComeBack { bufferedBytes -= first.cost }
-        if flaw == .wakesNobodyAfterReceive { return .deliver(first.element, admitted: []) }
-        return .deliver(first.element, admitted: admit(atMost: flaw == .wakesOneAfterReceive ? 1 : .max))
+        if flaw == .wakesNobodyAfterReceive || sendersInLine.isEmpty { return .deliver(first, admitted: nil) }
+        let sender = flaw == .lastSenderFirst ? sendersInLine.removeLast() : sendersInLine.removeFirst()
+        buffered.append(sender.element)
+        return .deliver(first, admitted: sender.id)
     }
 
-    mutating func cancelSend(id: ChannelWaiterID) -> Real.CancelWaiterAction {
-        guard let index = sendersInLine.firstIndex(where: { $0.id == id }) else { return .none }
-        if flaw == .cancelledSendIsDelivered { return .cancelled(admitted: []) }
-        sendersInLine.remove(at: index)
-        return .cancelled(admitted: flaw == .wakesNobodyAfterCancel ? [] : admit())
+    mutating func cancelSend(id: ChannelWaiterID) -> Bool {
+        guard let index = sendersInLine.firstIndex(where: { $0.id == id }) else { return false }
+        if flaw != .cancelledSendIsDelivered { sendersInLine.remove(at: index) }
+        return true
     }
 
-    mutating func cancelReceive(id: ChannelWaiterID) -> Real.CancelWaiterAction {
-        guard let index = receiversInLine.firstIndex(of: id) else { return .none }
+    mutating func cancelReceive(id: ChannelWaiterID) -> Bool {
+        guard let index = receiversInLine.firstIndex(of: id) else { return false }
         if flaw != .cancelledReceiverStays { receiversInLine.remove(at: index) }
-        return .cancelled(admitted: [])
+        return true
     }
 
     mutating func finish() -> [ChannelWaiterID] {

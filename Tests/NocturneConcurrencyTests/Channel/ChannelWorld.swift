@@ -15,19 +15,17 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     struct Caller {
         var place = Place.idle
         var id: ChannelWaiterID = 0
-        var cost = 0
         var isCancelled = false
         var handlerIsDue = false
     }
 
     enum Move {
-        case call(Int, cost: Int), enter(Int), cancel(Int), handle(Int), finish
+        case call(Int), enter(Int), cancel(Int), handle(Int), finish
     }
 
     var rules: Rules
-    private let limits: (items: Int, bytes: Int)
+    private let limit: Int
     private let senders: Int
-    private let costs: [Int]
     /// Whether the steps of a call and those of a cancellation are told apart, or each is one.
     private let inSteps: Bool
     private var callers: [Caller]
@@ -36,8 +34,8 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     private var finished = false
     private var nextID: ChannelWaiterID = 0
 
-    init(_ rules: Rules, limits: (items: Int, bytes: Int), senders: Int, receivers: Int, costs: [Int], inSteps: Bool) {
-        (self.rules, self.limits, self.senders, self.costs, self.inSteps) = (rules, limits, senders, costs, inSteps)
+    init(_ rules: Rules, limit: Int, senders: Int, receivers: Int, inSteps: Bool) {
+        (self.rules, self.limit, self.senders, self.inSteps) = (rules, limit, senders, inSteps)
         callers = Array(repeating: Caller(), count: senders + receivers)
     }
 
@@ -45,15 +43,12 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         var key: [UInt8] = [finished ? 1 : 0]
         for caller in callers {
             key.append(caller.place.rawValue | (caller.isCancelled ? 4 : 0) | (caller.handlerIsDue ? 8 : 0))
-            key.append(UInt8(caller.cost))
         }
-        // The waiters in their order, by the tasks they belong to; then what lies in the buffer.
+        // The waiters in their order, by the tasks they belong to; then how much lies in the buffer.
         for waiter in rules.sendersInLine { key.append(place(of: waiter.id)) }
         key.append(254)
         for id in rules.receiversInLine { key.append(place(of: id)) }
-        key.append(255)
-        for element in rules.buffered { key.append(UInt8(element.cost)) }
-        return key
+        return key + [255, UInt8(rules.buffered.count)]
     }
 
     private func place(of id: ChannelWaiterID) -> UInt8 {
@@ -64,9 +59,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         var moves: [Move] = []
         for (index, caller) in callers.enumerated() {
             switch caller.place {
-            case .idle where !caller.handlerIsDue:
-                for cost in index < senders ? costs : [0] { moves.append(.call(index, cost: cost)) }
-            case .idle: break
+            case .idle: if !caller.handlerIsDue { moves.append(.call(index)) }
             case .called: moves.append(.enter(index))
             case .waiting: break
             }
@@ -78,9 +71,9 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
 
     mutating func make(_ move: Move) -> String? {
         switch move {
-        case .call(let index, let cost):
+        case .call(let index):
             nextID += 1
-            callers[index] = Caller(place: .called, id: nextID, cost: cost)
+            callers[index] = Caller(place: .called, id: nextID)
             return inSteps ? nil : enter(index)
         case .enter(let index): return enter(index)
         case .cancel(let index):
@@ -95,7 +88,6 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     /// The operation is over; a handler that was due still comes, late.
     private mutating func leave(_ index: Int) {
         callers[index].place = .idle
-        callers[index].cost = 0
         callers[index].isCancelled = false
     }
 
@@ -120,8 +112,8 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     }
 
     private mutating func send(_ index: Int) -> String? {
-        let (id, cost) = (callers[index].id, callers[index].cost)
-        switch rules.send(Int(id), cost: cost, id: id) {
+        let id = callers[index].id
+        switch rules.send(Int(id), id: id) {
         case .accept:
             line.append(Int(id))
             leave(index)
@@ -146,7 +138,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             leave(index)
             guard line.first == element else { return "lost, doubled or out of order" }
             line.removeFirst()
-            return wake(admitted, among: 0..<senders) ? nil : "woke somebody who did not wait"
+            return wake(admitted.map { [$0] } ?? [], among: 0..<senders) ? nil : "woke somebody who did not wait"
         case .wait:
             callers[index].place = .waiting
             return line.isEmpty && !finished ? nil : "waits without a reason"
@@ -159,12 +151,13 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     private mutating func handle(_ index: Int) -> String? {
         callers[index].handlerIsDue = false
         let (id, waits) = (callers[index].id, callers[index].place == .waiting)
-        let action = index < senders ? rules.cancelSend(id: id) : rules.cancelReceive(id: id)
-        guard case .cancelled(let admitted) = action else { return waits ? "a cancelled waiter goes on waiting" : nil }
+        guard index < senders ? rules.cancelSend(id: id) : rules.cancelReceive(id: id) else {
+            return waits ? "a cancelled waiter goes on waiting" : nil
+        }
         guard waits else { return "cancelled what did not wait" }
         leave(index)
         line.removeAll { $0 == Int(id) }
-        return wake(admitted, among: 0..<senders) ? nil : "woke somebody who did not wait"
+        return nil
     }
 
     private mutating func finish() -> String? {
@@ -176,11 +169,8 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
 
     var fault: String? {
         let (buffered, inLine) = (rules.buffered, rules.sendersInLine)
-        let bytes = buffered.reduce(0) { $0 + $1.cost }
-        if bytes != rules.bufferedBytes { return "miscounted bytes" }
-        if buffered.count > limits.items { return "too many items" }
-        if bytes > limits.bytes && buffered.count != 1 { return "too many bytes" }
-        if buffered.map(\.element) + inLine.map(\.element.element) != line { return "lost, doubled or out of order" }
+        if buffered.count > limit { return "too many items" }
+        if buffered + inLine.map(\.element) != line { return "lost, doubled or out of order" }
         let waiting = callers.indices.filter { callers[$0].place == .waiting }
         let ids = Set(waiting.map { callers[$0].id })
         if ids != Set(inLine.map(\.id) + rules.receiversInLine)
@@ -188,10 +178,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         {
             return "those in line are not those who wait"
         }
-        if let first = inLine.first {
-            let fits = buffered.count < limits.items && bytes + first.element.cost <= limits.bytes
-            if buffered.isEmpty || fits { return "a sender waits although there is room" }
-        }
+        if !inLine.isEmpty && buffered.count < limit { return "a sender waits although there is room" }
         if rules.receiversInLine.isEmpty { return nil }
         return line.isEmpty && !finished ? nil : "a receiver waits without a reason"
     }

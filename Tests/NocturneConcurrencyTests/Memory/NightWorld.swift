@@ -49,7 +49,7 @@ struct NightWorld<Budget: BudgetRules, Gate: GateRules>: SmallWorld {
         (self.budget, self.gate, self.total) = (budget, gate, total)
         items = Array(repeating: Item(), count: plans.count)
         let pipelines = (plans.map(\.pipeline).max() ?? 0) + 1
-        channels = Array(repeating: BoundedChannelStateMachine(itemLimit: 1, byteLimit: total), count: pipelines)
+        channels = Array(repeating: BoundedChannelStateMachine(itemLimit: 1), count: pipelines)
         receiving = Array(repeating: 0, count: pipelines)
     }
 
@@ -99,7 +99,7 @@ struct NightWorld<Budget: BudgetRules, Gate: GateRules>: SmallWorld {
             switch channels[pipeline].receive(id: newReceiver()) {
             case .deliver(let index, let admitted):
                 items[index].place = .loading
-                for sender in admitted { items[Int(sender)].place = .sent }
+                if let sender = admitted { items[Int(sender)].place = .sent }
             case .wait: receiving[pipeline] += 1
             case .end: return "the channel has ended"
             }
@@ -139,7 +139,7 @@ struct NightWorld<Budget: BudgetRules, Gate: GateRules>: SmallWorld {
 
     private mutating func send(_ index: Int) {
         if registersEarly { gate.register(ticket(index)) }
-        switch channels[plans[index].pipeline].send(index, cost: plans[index].bytes, id: UInt64(index)) {
+        switch channels[plans[index].pipeline].send(index, id: UInt64(index)) {
         case .accept: items[index].place = .sent
         case .deliver:
             receiving[plans[index].pipeline] -= 1
