@@ -94,7 +94,7 @@ struct RadiomicsBatchTests {
         }
         try folder.write("{\"binWidth\": 25}", to: "settings.json")
         let error = #expect(throws: BatchError.self) { try options(folder("settings.json").path) }
-        #expect(error?.path == folder("settings.json").path && error?.detail.contains("no such setting") == true)
+        #expect(error?.path == folder("settings.json").path && error?.detail.contains("binWidth is unknown") == true)
     }
 
     @Test("The plan of memory counts the largest label on the new grid")

@@ -118,7 +118,10 @@ struct RadiomicsCommandTests {
         #expect(cut.status == 2 && cut.errors.contains("cut.dcm: I/O suspension or premature end"), "\(cut.errors)")
         try folder.write("{\"binWidth\": 25}", to: "radiomics.json")
         let unknown = try Tool(arguments)
-        #expect(unknown.status == 2 && unknown.errors.contains("binWidth: no such setting"), "\(unknown.errors)")
+        #expect(
+            unknown.status == 2 && unknown.errors.contains("binWidth is unknown; known keys are preset"),
+            "\(unknown.errors)"
+        )
         let missing = try Tool(["radiomics", folder("none.nii").path, folder("in/phantom_seg.nii.gz").path])
         #expect(missing.status == 2 && missing.errors.contains("there is no file or folder"), "\(missing.errors)")
     }

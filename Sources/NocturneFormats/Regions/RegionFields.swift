@@ -1,109 +1,21 @@
 import NocturneCore
+import NocturneSystem
 
-/// The fields of one object in a file of regions, with its location for messages.
-///
-/// People write these files by hand. A decoder of Foundation would state a coding path and a Swift type, and would ignore a misspelt
-/// key; here a message names the region, the field and what is allowed.
-struct RegionFields {
-    private let fields: [String: JSONTree]
-    private let path: String
-    private let place: String
-    private let region: String?
+/// The fields of one region in a file of regions.
+extension JSONFields {
     /// mm or voxels: larger than any grid, and far below the size at which squares lose precision.
-    private static let largest = 1e6
-    private static let smallest = 1e-3
+    private static let places = -1e6...1e6
+    /// mm.
+    private static let extents = 1e-3...1e6
 
-    init(_ tree: JSONTree, path: String, place: String, region: String?) throws(RegionFileError) {
-        guard case .object(let fields) = tree else {
-            throw RegionFileError(path: path, field: place, region: region, "is not an object")
-        }
-        self.fields = fields
-        self.path = path
-        self.place = place
-        self.region = region
-    }
-
-    /// An error about a member of this object.
-    func fault(_ key: String, _ detail: String) -> RegionFileError {
-        RegionFileError(path: path, field: place.isEmpty ? key : "\(place).\(key)", region: region, detail)
-    }
-
-    /// Refuses other members: a misspelt one would be ignored, and its default used without a word.
-    func only(_ known: [String]) throws(RegionFileError) {
-        if let key = fields.keys.filter({ !known.contains($0) }).min() {
-            throw fault(String(key.prefix(100)), "is unknown; known keys are \(known.joined(separator: ", "))")
-        }
-    }
-
-    private func needed(_ key: String) throws(RegionFileError) -> JSONTree {
-        guard let tree = fields[key] else { throw fault(key, "is missing") }
-        return tree
-    }
-
-    /// The entries of a member that must be a list.
-    func list(_ key: String) throws(RegionFileError) -> [JSONTree] {
-        guard case .list(let list) = try needed(key) else { throw fault(key, "is not a list") }
-        return list
-    }
-
-    /// A member that must be a number, by default one that is a place in any grid.
-    func number(_ key: String, _ range: ClosedRange<Double> = -largest...largest) throws(RegionFileError) -> Double {
-        guard case .number(let number) = try needed(key) else { throw fault(key, "is not a number") }
-        guard range.contains(number) else {
-            throw fault(key, "is \(number), not from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    /// A member that must be an integer.
-    func whole(_ key: String) throws(RegionFileError) -> Int {
-        let number = try number(key)
-        guard number == number.rounded() else { throw fault(key, "is \(number), not an integer") }
-        return Int(number)
-    }
-
-    /// A member that must be a text of one line.
-    /// - Parameter count: the most bytes in UTF-8.
-    func text(_ key: String, atMost count: Int) throws(RegionFileError) -> String {
-        guard case .text(let text) = try needed(key) else { throw fault(key, "is not a text") }
-        guard !text.isEmpty, text.utf8.count <= count, !text.unicodeScalars.contains(where: { $0.value < 32 }) else {
-            throw fault(key, "is empty, longer than \(count) bytes, or has a control character")
-        }
-        return text
-    }
-
-    /// A member that must be one of the words of an enumeration.
-    func choice<Word: RawRepresentable & CaseIterable>(
-        _ key: String,
-        _ words: Word.Type
-    ) throws(RegionFileError) -> Word where Word.RawValue == String {
-        let text = try text(key, atMost: 100)
-        guard let word = Word(rawValue: text) else {
-            throw fault(key, "is \"\(text)\", not one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return word
-    }
-
-    private func numbers(_ tree: JSONTree, _ key: String, _ count: Int) throws(RegionFileError) -> [Double] {
-        guard case .list(let list) = tree, list.count == count else { throw fault(key, "is not \(count) numbers") }
-        var numbers: [Double] = []
-        for tree in list {
-            guard case .number(let number) = tree, abs(number) <= Self.largest else {
-                throw fault(key, "has an entry that is not a number from -1000000 to 1000000")
-            }
-            numbers.append(number)
-        }
-        return numbers
-    }
-
-    private func point(_ tree: JSONTree, _ key: String) throws(RegionFileError) -> SIMD3<Double> {
-        let numbers = try numbers(tree, key, 3)
+    private func point(_ tree: JSONValue, _ key: String) throws(Fault) -> SIMD3<Double> {
+        let numbers = try numbers(tree, key, count: 3, in: Self.places)
         return SIMD3(numbers[0], numbers[1], numbers[2])
     }
 
-    private func point(_ key: String) throws(RegionFileError) -> SIMD3<Double> { try point(needed(key), key) }
+    private func point(_ key: String) throws(Fault) -> SIMD3<Double> { try point(value(key), key) }
 
-    private func points(_ key: String, _ range: ClosedRange<Int>) throws(RegionFileError) -> [SIMD3<Double>] {
+    private func points(_ key: String, _ range: ClosedRange<Int>) throws(Fault) -> [SIMD3<Double>] {
         let list = try list(key)
         guard range.contains(list.count) else {
             throw fault(key, "has \(list.count) points, not from \(range.lowerBound) to \(range.upperBound)")
@@ -113,17 +25,10 @@ struct RegionFields {
         return points
     }
 
-    private func lengths(_ key: String) throws(RegionFileError) -> SIMD2<Double> {
-        let numbers = try numbers(needed(key), key, 2)
-        guard numbers.allSatisfy({ $0 >= Self.smallest }) else { throw fault(key, "is below 0.001 mm") }
+    private func lengths(_ key: String) throws(Fault) -> SIMD2<Double> {
+        let numbers = try numbers(value(key), key, count: 2, in: Self.extents)
         return SIMD2(numbers[0], numbers[1])
     }
-
-    private func inner(_ key: String) throws(RegionFileError) -> RegionFields {
-        try RegionFields(needed(key), path: path, place: place.isEmpty ? key : "\(place).\(key)", region: region)
-    }
-
-    // MARK: A region
 
     private static let keys = [
         "length": ["points"],
@@ -136,26 +41,24 @@ struct RegionFields {
         "box": ["lower", "upper"],
     ]
 
-    func entry(_ space: RegionOfInterest.Space) throws(RegionFileError) -> RegionFile.Entry {
-        let name = try text("name", atMost: 200)
-        let named = try RegionFields(.object(fields), path: path, place: place, region: name)
-        let kind = try named.text("kind", atMost: 100)
+    func entry(_ name: String, _ space: RegionOfInterest.Space) throws(Fault) -> RegionFile.Entry {
+        let kind = try text("kind", atMost: 100)
         guard let own = Self.keys[kind] else {
-            throw named.fault("kind", "is \"\(kind)\", not one of \(Self.keys.keys.sorted().joined(separator: ", "))")
+            throw fault("kind", "is \"\(kind)\", not one of \(Self.keys.keys.sorted().joined(separator: ", "))")
         }
         let isMeasuredInside = kind != "length" && kind != "angle"
-        try named.only(["name", "kind", "items"] + (isMeasuredInside ? ["histogram"] : []) + own)
-        var region = RegionOfInterest(name: name, space: space, shape: try named.shape(kind, space))
-        if named.fields["histogram"] != nil { region.histogram = try named.inner("histogram").histogram() }
-        return RegionFile.Entry(region: region, items: named.fields["items"] == nil ? nil : try named.patterns())
+        try only(["name", "kind", "items"] + (isMeasuredInside ? ["histogram"] : []) + own)
+        var region = RegionOfInterest(name: name, space: space, shape: try shape(kind, space))
+        if has("histogram") { region.histogram = try object("histogram").histogram() }
+        return RegionFile.Entry(region: region, items: has("items") ? try patterns() : nil)
     }
 
-    private func patterns() throws(RegionFileError) -> [String] {
+    private func patterns() throws(Fault) -> [String] {
         let list = try list("items")
         guard (1...100).contains(list.count) else { throw fault("items", "has \(list.count) patterns, not 1 to 100") }
         var patterns: [String] = []
         for tree in list {
-            guard case .text(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
+            guard let pattern = tree.text, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
                 throw fault("items", "has an entry that is not a text of 1 to 1000 bytes")
             }
             patterns.append(pattern)
@@ -163,27 +66,21 @@ struct RegionFields {
         return patterns
     }
 
-    private func histogram() throws(RegionFileError) -> RegionOfInterest.HistogramRule {
+    private func histogram() throws(Fault) -> RegionOfInterest.HistogramRule {
         try only(["bins", "range"])
         var rule = RegionOfInterest.HistogramRule.standard
-        if fields["bins"] != nil {
-            let bins = try whole("bins")
-            let most = RegionOfInterest.HistogramRule.maximumBinCount
-            guard (1...most).contains(bins) else { throw fault("bins", "is \(bins), not from 1 to \(most)") }
-            rule.bins = bins
-        }
-        if fields["range"] != nil {
-            let ends = try numbers(needed("range"), "range", 2)
+        if has("bins") { rule.bins = try whole("bins", in: 1...RegionOfInterest.HistogramRule.maximumBinCount) }
+        if has("range") {
+            let ends = try numbers(value("range"), "range", count: 2, in: Self.places)
             guard ends[0] < ends[1] else { throw fault("range", "is not ascending") }
             rule.range = ends[0]...ends[1]
         }
         return rule
     }
 
-    private func shape(_ kind: String, _ space: RegionOfInterest.Space) throws(RegionFileError)
+    private func shape(_ kind: String, _ space: RegionOfInterest.Space) throws(Fault)
         -> RegionOfInterest.Shape
     {
-        let radius = Self.smallest...Self.largest
         switch kind {
         case "length": return .length(try points("points", 2...RegionFile.maximumPointCount))
         case "angle":
@@ -194,7 +91,11 @@ struct RegionFields {
             // The middle point is the vertex, as people mark it.
             return .angle(points[0], vertex: points[1], points[2])
         case "circle":
-            return .circle(center: try point("center"), radius: try number("radiusMm", radius), try plane(space))
+            return .circle(
+                center: try point("center"),
+                radius: try number("radiusMm", in: Self.extents),
+                try plane(space)
+            )
         case "ellipse":
             let rotation = try rotation()
             return .ellipse(
@@ -212,7 +113,7 @@ struct RegionFields {
                 try plane(space)
             )
         case "polygon": return .polygon(try points("points", 3...RegionFile.maximumPointCount), try plane(space))
-        case "sphere": return .sphere(center: try point("center"), radius: try number("radiusMm", radius))
+        case "sphere": return .sphere(center: try point("center"), radius: try number("radiusMm", in: Self.extents))
         default:
             let (lower, upper) = (try point("lower"), try point("upper"))
             guard (0..<3).allSatisfy({ lower[$0] < upper[$0] }) else {
@@ -222,17 +123,17 @@ struct RegionFields {
         }
     }
 
-    private func rotation() throws(RegionFileError) -> Double {
-        fields["rotationDegrees"] == nil ? 0 : try number("rotationDegrees", -360...360)
+    private func rotation() throws(Fault) -> Double {
+        has("rotationDegrees") ? try number("rotationDegrees", in: -360...360) : 0
     }
 
-    private func plane(_ space: RegionOfInterest.Space) throws(RegionFileError) -> RegionOfInterest.Plane {
-        let plane = try inner("plane")
-        if plane.fields["normal"] == nil {
+    private func plane(_ space: RegionOfInterest.Space) throws(Fault) -> RegionOfInterest.Plane {
+        let plane = try object("plane")
+        if !plane.has("normal") {
             try plane.only(["axis", "index"])
             return .slice(
-                across: try plane.choice("axis", RegionOfInterest.Axis.self),
-                index: plane.fields["index"] == nil ? nil : try plane.whole("index")
+                across: try plane.choice("axis"),
+                index: plane.has("index") ? try plane.whole("index", in: -1_000_000...1_000_000) : nil
             )
         }
         try plane.only(["normal", "point", "right", "spacingMm"])
@@ -240,20 +141,20 @@ struct RegionFields {
             throw plane.fault("normal", "needs points in a patient space; in voxels a plane is an axis and an index")
         }
         let normal = try plane.direction("normal")
-        let right = plane.fields["right"] == nil ? nil : try plane.direction("right")
+        let right = plane.has("right") ? try plane.direction("right") : nil
         // The sine of the angle between both; a direction along the normal has no projection into the plane.
         if let right, length(cross(normal, right)) < 1e-6 * length(normal) * length(right) {
             throw plane.fault("right", "has the direction of the normal")
         }
         return .oblique(
             normal: normal,
-            point: plane.fields["point"] == nil ? nil : try plane.point("point"),
+            point: plane.has("point") ? try plane.point("point") : nil,
             right: right,
-            spacing: plane.fields["spacingMm"] == nil ? nil : try plane.number("spacingMm", Self.smallest...1000)
+            spacing: plane.has("spacingMm") ? try plane.number("spacingMm", in: 1e-3...1000) : nil
         )
     }
 
-    private func direction(_ key: String) throws(RegionFileError) -> SIMD3<Double> {
+    private func direction(_ key: String) throws(Fault) -> SIMD3<Double> {
         let direction = try point(key)
         guard length(direction) >= 1e-6 else { throw fault(key, "has no direction") }
         return direction

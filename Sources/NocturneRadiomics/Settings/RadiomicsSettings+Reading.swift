@@ -2,13 +2,6 @@ internal import NocturneSystem
 
 /// Settings that cannot be used.
 public struct RadiomicsSettingsError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A reason that programs can distinguish.
-    public enum Code: String, Sendable {
-        case notJSON, unknownKey, unknownPreset, invalidValue
-    }
-
-    /// The reason.
-    public let code: Code
     /// What is wrong, and where.
     public let description: String
 }
@@ -18,200 +11,108 @@ extension RadiomicsSettings {
     ///
     /// Every key must be known: a misspelt one would otherwise change nothing.
     public init(parsing bytes: [UInt8]) throws(RadiomicsSettingsError) {
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: bytes)
+        do throws(JSONFields.Fault) {
+            try self.init(JSONFields(parsing: bytes))
         } catch {
-            throw RadiomicsSettingsError(code: .notJSON, description: error.description)
+            let field = error.field.isEmpty ? "the file" : error.field
+            throw RadiomicsSettingsError(description: "\(field) \(error.detail)")
         }
-        var reader = try SettingsReader(document, "")
-        var settings = RadiomicsSettings()
+    }
+
+    private init(_ fields: JSONFields) throws(JSONFields.Fault) {
+        let sections = [
+            "interpolation", "resegmentation", "discretisation", "volumeHistogramDiscretisation", "texture",
+        ]
+        try fields.only(["preset", "families"] + sections)
+        self.init()
         // Before all other members, which replace single settings of the preset.
-        if let name = try reader.text("preset") {
+        if fields.has("preset") {
+            let name = try fields.text("preset", atMost: 100)
             guard let preset = Self.preset(name) else {
                 let names = Self.presets.map(\.name).joined(separator: ", ")
-                throw RadiomicsSettingsError(code: .unknownPreset, description: "no preset is called \(name): \(names)")
+                throw fields.fault("preset", "is \"\(name)\", not one of \(names)")
             }
-            settings = preset
+            self = preset
         }
-        if let families: [Family] = try reader.choices("families") { settings.families = families }
-        try reader.object("interpolation") { reader throws(RadiomicsSettingsError) in
-            try settings.interpolation.read(&reader)
+        if fields.has("families") { families = try fields.choices("families") }
+        if fields.has("interpolation") { try interpolation.read(fields.object("interpolation")) }
+        if fields.has("resegmentation") { try resegmentation.read(fields.object("resegmentation")) }
+        if fields.has("discretisation") { try discretisation.read(fields.object("discretisation")) }
+        if fields.has("volumeHistogramDiscretisation") {
+            try volumeHistogramDiscretisation.read(fields.object("volumeHistogramDiscretisation"))
         }
-        try reader.object("resegmentation") { reader throws(RadiomicsSettingsError) in
-            try settings.resegmentation.read(&reader)
-        }
-        try reader.object("discretisation") { reader throws(RadiomicsSettingsError) in
-            try settings.discretisation.read(&reader)
-        }
-        try reader.object("volumeHistogramDiscretisation") { reader throws(RadiomicsSettingsError) in
-            try settings.volumeHistogramDiscretisation.read(&reader)
-        }
-        try reader.object("texture") { reader throws(RadiomicsSettingsError) in try settings.texture.read(&reader) }
-        // Last: what is left in the reader has a name that nobody has asked for.
-        try reader.finish()
-        self = settings
+        if fields.has("texture") { try texture.read(fields.object("texture")) }
     }
 }
 
 extension RadiomicsSettings.Interpolation {
-    fileprivate mutating func read(_ reader: inout SettingsReader) throws(RadiomicsSettingsError) {
-        if let spacing = try reader.spacing("spacingMm") { self.spacing = spacing }
-        if let kernel: RadiomicsSettings.Kernel = try reader.choice("image") { image = kernel }
-        if let kernel: RadiomicsSettings.MaskKernel = try reader.choice("mask") { mask = kernel }
-        if let share = try reader.number("partialVolume", in: 0.01...1) { partialVolume = share }
-        if let rounds = try reader.boolean("roundsIntensities") { roundsIntensities = rounds }
+    fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
+        try fields.only(["spacingMm", "image", "mask", "partialVolume", "roundsIntensities"])
+        if fields.has("spacingMm") { spacing = try fields.spacing("spacingMm") }
+        if fields.has("image") { image = try fields.choice("image") }
+        if fields.has("mask") { mask = try fields.choice("mask") }
+        if fields.has("partialVolume") { partialVolume = try fields.number("partialVolume", in: 0.01...1) }
+        if fields.has("roundsIntensities") { roundsIntensities = try fields.boolean("roundsIntensities") }
     }
 }
 
 extension RadiomicsSettings.Resegmentation {
-    fileprivate mutating func read(_ reader: inout SettingsReader) throws(RadiomicsSettingsError) {
+    fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
+        try fields.only(["lower", "upper", "outlierSigmas"])
         let bounds = -1e9...1e9
-        if let value = try reader.optional("lower", in: bounds) { lower = value }
-        if let value = try reader.optional("upper", in: bounds) { upper = value }
-        if let value = try reader.optional("outlierSigmas", in: 0.1...100) { outlierSigmas = value }
-        if let lower, let upper, lower > upper {
-            throw RadiomicsSettingsError(code: .invalidValue, description: "resegmentation: lower is above upper")
-        }
+        if fields.has("lower") { lower = try fields.optional("lower", in: bounds) }
+        if fields.has("upper") { upper = try fields.optional("upper", in: bounds) }
+        if fields.has("outlierSigmas") { outlierSigmas = try fields.optional("outlierSigmas", in: 0.1...100) }
+        if let lower, let upper, lower > upper { throw fields.fault("lower", "is above upper") }
     }
 }
 
 extension RadiomicsSettings.Discretisation {
-    fileprivate mutating func read(_ reader: inout SettingsReader) throws(RadiomicsSettingsError) {
-        if let value: Method = try reader.choice("method") { method = value }
-        if let value = try reader.number("binWidth", in: 1e-6...1e9) { binWidth = value }
-        if let value = try reader.integer("binCount", in: 2...65_536) { binCount = value }
-        if let value: Origin = try reader.choice("origin") { origin = value }
+    fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
+        try fields.only(["method", "binWidth", "binCount", "origin"])
+        if fields.has("method") { method = try fields.choice("method") }
+        if fields.has("binWidth") { binWidth = try fields.number("binWidth", in: 1e-6...1e9) }
+        if fields.has("binCount") { binCount = try fields.whole("binCount", in: 2...65_536) }
+        if fields.has("origin") { origin = try fields.choice("origin") }
     }
 }
 
 extension RadiomicsSettings.Texture {
-    fileprivate mutating func read(_ reader: inout SettingsReader) throws(RadiomicsSettingsError) {
+    fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
+        let pairs = (distance: "cooccurrenceDistance", weighting: "cooccurrenceWeighting")
+        try fields.only(["aggregations", pairs.distance, pairs.weighting, "neighbourDistance", "coarseness"])
         let distances = 1...RadiomicsSettings.largestDistance
-        if let values: [Aggregation] = try reader.choices("aggregations") { aggregations = values }
-        if let value = try reader.integer("cooccurrenceDistance", in: distances) { cooccurrenceDistance = value }
-        if let value: RadiomicsSettings.Weighting = try reader.choice("cooccurrenceWeighting") {
-            cooccurrenceWeighting = value
-        }
-        if let value = try reader.integer("neighbourDistance", in: distances) { neighbourDistance = value }
-        if let value = try reader.integer("coarseness", in: 0...1000) { coarseness = value }
+        if fields.has("aggregations") { aggregations = try fields.choices("aggregations") }
+        if fields.has(pairs.distance) { cooccurrenceDistance = try fields.whole(pairs.distance, in: distances) }
+        if fields.has(pairs.weighting) { cooccurrenceWeighting = try fields.choice(pairs.weighting) }
+        if fields.has("neighbourDistance") { neighbourDistance = try fields.whole("neighbourDistance", in: distances) }
+        if fields.has("coarseness") { coarseness = try fields.whole("coarseness", in: 0...1000) }
     }
 }
 
-/// The members of an object that were not read yet.
-private struct SettingsReader {
-    private var members: [String: JSONValue]
-    /// The names of the objects around it, each with a point.
-    private let path: String
+extension JSONFields {
+    /// A number, or null, which removes a setting of the preset.
+    fileprivate func optional(_ key: String, in range: ClosedRange<Double>) throws(Fault) -> Double? {
+        try value(key) == .null ? nil : try number(key, in: range)
+    }
 
-    init(_ value: JSONValue, _ path: String) throws(RadiomicsSettingsError) {
-        guard case .object(let members) = value else {
-            let name = path.isEmpty ? "the settings" : String(path.dropLast())
-            throw RadiomicsSettingsError(code: .invalidValue, description: "\(name): not an object")
+    /// Three distances in mm, 0 for an axis that is kept, or null.
+    fileprivate func spacing(_ key: String) throws(Fault) -> SIMD3<Double>? {
+        guard try value(key) != .null else { return nil }
+        let distances = try numbers(value(key), key, count: 3, in: 0...100)
+        guard distances.allSatisfy({ $0 == 0 || $0 >= 0.05 }) else {
+            throw fault(key, "has an entry that is not from 0.05 to 100 mm, or 0 for an axis that is kept")
         }
-        self.members = members
-        self.path = path
+        return SIMD3(distances)
     }
 
-    private func invalid(_ key: String, _ expected: String) -> RadiomicsSettingsError {
-        RadiomicsSettingsError(code: .invalidValue, description: "\(path)\(key): not \(expected)")
-    }
-
-    /// Throws when a member was not read.
-    func finish() throws(RadiomicsSettingsError) {
-        // The first by name, as a dictionary has another order in every process.
-        guard let key = members.keys.min() else { return }
-        throw RadiomicsSettingsError(code: .unknownKey, description: "\(path)\(key): no such setting")
-    }
-
-    /// Reads an object with its own reader, and refuses the members of it that were not read.
-    mutating func object(
-        _ key: String,
-        _ read: (inout SettingsReader) throws(RadiomicsSettingsError) -> Void
-    ) throws(RadiomicsSettingsError) {
-        guard let member = members.removeValue(forKey: key) else { return }
-        var reader = try SettingsReader(member, "\(path)\(key).")
-        try read(&reader)
-        try reader.finish()
-    }
-
-    /// Nil where the member is missing, here and in all functions below.
-    mutating func text(_ key: String) throws(RadiomicsSettingsError) -> String? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        guard let text = member.text else { throw invalid(key, "a text") }
-        return text
-    }
-
-    mutating func boolean(_ key: String) throws(RadiomicsSettingsError) -> Bool? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        guard case .boolean(let value) = member else { throw invalid(key, "true or false") }
-        return value
-    }
-
-    mutating func number(_ key: String, in range: ClosedRange<Double>) throws(RadiomicsSettingsError) -> Double? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        guard case .number(let value) = member, range.contains(value) else {
-            throw invalid(key, "a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return value
-    }
-
-    /// The inner nil is the JSON value null, which removes a setting of the preset.
-    mutating func optional(_ key: String, in range: ClosedRange<Double>) throws(RadiomicsSettingsError) -> Double?? {
-        guard members[key] != .null else {
-            members[key] = nil
-            return .some(nil)
-        }
-        return try number(key, in: range).map { .some($0) }
-    }
-
-    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RadiomicsSettingsError) -> Int? {
-        guard let value = try number(key, in: Double(range.lowerBound)...Double(range.upperBound)) else { return nil }
-        guard value == value.rounded() else { throw invalid(key, "an integer") }
-        return Int(value)
-    }
-
-    /// Three distances in mm, 0 for an axis that is kept; the inner nil is the JSON value null.
-    mutating func spacing(_ key: String) throws(RadiomicsSettingsError) -> SIMD3<Double>?? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        guard member != .null else { return .some(nil) }
-        guard case .array(let elements) = member, elements.count == 3 else { throw invalid(key, "three distances") }
-        var spacing = SIMD3<Double>.zero
-        for (axis, element) in elements.enumerated() {
-            guard case .number(let value) = element, value == 0 || (0.05...100).contains(value) else {
-                throw invalid(key, "three distances from 0.05 to 100 mm, or 0 for an axis that is kept")
-            }
-            spacing[axis] = value
-        }
-        return spacing
-    }
-
-    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    /// Words of an enumeration, each once, in its order: the order of the list changes no feature.
+    fileprivate func choices<Word: RawRepresentable<String> & CaseIterable & Hashable>(
         _ key: String
-    ) throws(RadiomicsSettingsError) -> Choice? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        return try choice(member, key)
-    }
-
-    /// Several, each once, in the order of all choices.
-    mutating func choices<Choice: RawRepresentable<String> & CaseIterable & Hashable>(
-        _ key: String
-    ) throws(RadiomicsSettingsError) -> [Choice]? {
-        guard let member = members.removeValue(forKey: key) else { return nil }
-        guard case .array(let elements) = member, !elements.isEmpty else { throw invalid(key, "a list of names") }
-        var chosen: Set<Choice> = []
-        for element in elements { chosen.insert(try choice(element, key)) }
-        // The order of the list changes no feature, so it does not change the settings either.
-        return Choice.allCases.filter(chosen.contains)
-    }
-
-    private func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ value: JSONValue,
-        _ key: String
-    ) throws(RadiomicsSettingsError) -> Choice {
-        guard let name = value.text, let choice = Choice(rawValue: name) else {
-            throw invalid(key, Choice.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return choice
+    ) throws(Fault) -> [Word] {
+        var chosen: Set<Word> = []
+        for (index, entry) in try list(key).enumerated() { chosen.insert(try choice(entry, "\(key)[\(index)]")) }
+        guard !chosen.isEmpty else { throw fault(key, "is an empty list") }
+        return Word.allCases.filter(chosen.contains)
     }
 }

@@ -157,7 +157,8 @@ struct RegionFileTests {
             (#"{"schemaVersion": 1, "space": "voxel", "regions": [], "extra": 1}"#, "extra is unknown"),
             (file(box + "," + box), "regions[1].name (\"n\") is the name of another region"),
             (file(oblique, space: "voxel"), "plane.normal (\"n\") needs points in a patient space"),
-            (String(repeating: "[", count: 100_000), "nested deeper than 8"),
+            (String(repeating: "[", count: 100_000), "nested more than 128 deep"),
+            (#"{"schemaVersion": 1, "schemaVersion": 1}"#, "the key schemaVersion twice"),
             (String(repeating: " ", count: RegionFile.maximumBytes + 1), "more than"),
             (
                 file(Array(repeating: "0", count: RegionFile.maximumRegionCount + 1).joined(separator: ",")),
@@ -200,5 +201,7 @@ struct RegionFileTests {
         #expect(try JSONSchema(Data(contentsOf: schema)).faults(in: bytes) == [])
         let found = try RegionFile([UInt8](bytes), path: url.path)
         #expect(Set(found.entries.map(\.region.shape.kind)).count == 8)
+        // Some editors put a byte order mark before the text.
+        #expect(try RegionFile([0xEF, 0xBB, 0xBF] + bytes, path: url.path) == found)
     }
 }
