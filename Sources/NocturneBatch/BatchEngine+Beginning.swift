@@ -94,17 +94,12 @@ extension BatchEngine {
             supervisor: options.supervision.supervisor,
             crash: options.supervision.previousCrash
         )
-        let facts = CrashRecoveryStateMachine.JournalFacts(
-            items: try await journal.items(in: .started),
-            supervisor: try await journal.value(of: .supervisor),
-            crashesOutsideItems: try await journal.value(of: .crashesOutsideItems) ?? 0,
-            crashingFiles: try await journal.value(of: .crashingFiles) ?? CrashingFiles(),
-            unresponsiveFiles: try await journal.value(of: .unresponsiveFiles) ?? []
-        )
+        let items = try await journal.items(in: .started)
+        let record = try await journal.value(of: .crashes) ?? CrashRecord()
         let trace = options.output.discoveryTrace
         let reading =
             options.supervision.previousCrash == nil ? [] : await blocking.run { DiscoveryTrace.lastRead(in: trace) }
-        for action in machine.engineStarted(facts, reading: reading) {
+        for action in machine.engineStarted(items, record, reading: reading) {
             try await action.perform(journal, output: options.output, progress: progress, time: time)
         }
         return machine
@@ -121,10 +116,7 @@ extension CrashRecoveryStateMachine.StartAction {
     ) async throws {
         switch self {
         case .requeue(let items): try await journal.takeBack(items, at: time.wallClock.timestamp)
-        case .saveSupervisor(let supervisor): try await journal.set(.supervisor, to: supervisor)
-        case .saveCrashingFiles(let files): try await journal.set(.crashingFiles, to: files)
-        case .saveCrashesOutsideItems(let count): try await journal.set(.crashesOutsideItems, to: count)
-        case .saveUnresponsiveFiles(let files): try await journal.set(.unresponsiveFiles, to: files)
+        case .save(let record): try await journal.set(.crashes, to: record)
         case .report(let text): await progress.note(text)
         case .endBatch(let reason): throw BatchError(.engineDied, path: output.path, detail: reason)
         }

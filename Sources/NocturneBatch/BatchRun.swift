@@ -15,7 +15,7 @@ actor BatchRun {
     let trace: DiscoveryTrace
     /// What a watch has seen of inputs that may still change.
     var settling: SettlingInputs
-    var recovery: CrashRecoveryStateMachine
+    let recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
     /// Whether the batch continues with other inputs or options than it was started with.
     private let descriptionChanged: Bool
@@ -138,14 +138,8 @@ actor BatchRun {
         if count > 0, mayProcess() {
             try await report.writeFirst()
             try await process(count)
-            if let action = recovery.itemsProcessed() {
-                try await action.perform(
-                    context.journal,
-                    output: context.output,
-                    progress: context.progress,
-                    time: context.time
-                )
-            }
+            // Crashes outside items no longer come in a row.
+            try await context.journal.changeCrashes { $0.crashesOutsideItems = 0 }
         }
         if let watch = context.options.rules.watch, let retention = watch.retention, count > 0 || isFirstRound {
             try await ExpiredResults(context: context, retention: retention, drops: watch.drops).remove()

@@ -30,6 +30,14 @@ extension Journal {
         }
     }
 
+    /// Changes what is recorded about crashes, and nothing in between. Durable when it returns.
+    public func changeCrashes(_ change: @Sendable (inout CrashRecord) -> Void) throws(JournalError) {
+        let before = try value(of: .crashes) ?? CrashRecord()
+        var record = before
+        change(&record)
+        if record != before { try set(.crashes, to: record) }
+    }
+
     /// How long items took so far.
     public func pace() throws(JournalError) -> LearnedPace { try value(of: .pace) ?? LearnedPace() }
 

@@ -41,7 +41,7 @@ struct BlockingTests {
         let found = try await BlockingCheck.violations {
             _ = try await pool.run { try FileSystem.read(file) }
             try await Journal.with(path: path) { journal in
-                try await journal.set(.supervisor, to: "s")
+                try await journal.set(.reportVersion, to: 1)
                 let item = DiscoveredItem(key: "a", name: "a", model: "", path: file, fingerprint: .of("a"))
                 try await journal.record([JournalEntry(item, name: "a", state: .pending)])
                 try await journal.complete(

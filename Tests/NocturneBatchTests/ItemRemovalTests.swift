@@ -60,7 +60,7 @@ struct ItemRemovalTests {
 
         try await Journal.with(path: bench.output.journal) {
             try await $0.remove(unfinished)
-            try await $0.set(JournalSetting<String>(text: "stagingFolder"), to: "../../elsewhere")
+            try await $0.set(.stagingFolder, to: "../../elsewhere")
         }
         try bench.write("a", "three")
         await #expect(throws: JournalError.self) { try await bench.run(TextRecipe()) }

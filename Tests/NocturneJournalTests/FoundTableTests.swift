@@ -114,15 +114,15 @@ struct FoundTableTests {
             try await journal.perform(actions, at: "now")
             for places in [[3, 1], [2], nil] as [[Int64]?] {
                 let path = folder("\(places?.count ?? 0).sqlite").path
-                try await Journal.with(path: path) { try await $0.set(.supervisor, to: "kept") }
+                try await Journal.with(path: path) { try await $0.set(.reportVersion, to: 3) }
                 try await journal.copyItems(at: places, to: path)
                 // Nothing belongs to the file any longer: it can be moved.
                 #expect(!FileSystem.exists(path + "-wal") && !FileSystem.exists(path + "-shm"))
                 let expected = try await journal.entries(at: places ?? [1, 2, 3, 4])
                 try await Journal.with(path: path) { copy in
                     let copied = try await copy.entries(after: 0, limit: 9).entries
-                    let kept = try await copy.value(of: .supervisor)
-                    #expect(copied == expected && kept == "kept")
+                    let kept = try await copy.value(of: .reportVersion)
+                    #expect(copied == expected && kept == 3)
                 }
                 #expect(expected.count == places?.count ?? 4)
                 #expect(expected.allSatisfy { $0.item.inputs.count == ($0.state == .failed ? 0 : 3) })

@@ -34,9 +34,9 @@ struct JournalLockTests {
                 return waited < .seconds(60)
             }
             try other.lock()
-            try await journal.set(.supervisor, to: "run 1")
+            try await journal.set(.reportVersion, to: 1)
             #expect(asked.withLock { $0 } == [.zero, .milliseconds(50), .milliseconds(100)])
-            #expect(try await journal.value(of: .supervisor) == "run 1")
+            #expect(try await journal.value(of: .reportVersion) == 1)
             await journal.close()
         }
     }
@@ -48,11 +48,11 @@ struct JournalLockTests {
             let journal = try await Journal(path: path) { _ in false }
             let other = try OtherProgram(path)
             try other.lock()
-            await #expect { try await journal.set(.supervisor, to: "run 1") } throws: {
+            await #expect { try await journal.set(.reportVersion, to: 1) } throws: {
                 ($0 as? JournalError)?.systemCode == EAGAIN
             }
             try other.unlock()
-            try await journal.set(.supervisor, to: "run 2")
+            try await journal.set(.reportVersion, to: 2)
             await journal.close()
         }
     }

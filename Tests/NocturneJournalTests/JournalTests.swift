@@ -154,7 +154,7 @@ struct JournalTests {
             #expect(try await isOld { try await journal.settle([item.id], as: .failed, reason: nil, at: "") } == true)
             #expect(try await isOld { try await journal.takeBack([item], at: "") } == true)
             #expect(try await isOld { try await journal.complete([(id: item.id, product: product)], at: "") } == true)
-            #expect(try await isOld { try await journal.set(.supervisor, to: "s") } == false)
+            #expect(try await isOld { try await journal.set(.reportVersion, to: 1) } == false)
         }
     }
 
@@ -176,15 +176,17 @@ struct JournalTests {
             var files = CrashingFiles()
             let crashes = [[["a"], ["b"]], [["a"]]].map { files.recordCrash(reading: $0, cause: "signal 4") }
             #expect(crashes == [false, true])
-            try await journal.set(.crashingFiles, to: files)
-            #expect(try await journal.value(of: .crashingFiles) == files)
             #expect(files.reasons.keys.sorted() == ["a"] && files.suspects.isEmpty)
-            try await journal.set(.unresponsiveFiles, to: ["/a", "/\"b\""])
-            #expect(try await journal.value(of: .unresponsiveFiles) == ["/a", "/\"b\""])
-            try await journal.set(.crashesOutsideItems, to: 2)
-            #expect(try await journal.value(of: .crashesOutsideItems) == 2)
-            try await journal.set(.supervisor, to: "not json")
-            #expect(try await journal.value(of: JournalSetting<LearnedPace>(json: "supervisor")) == nil)
+            var record = CrashRecord()
+            (record.supervisor, record.crashesOutsideItems, record.crashingFiles) = ("s", 2, files)
+            record.unresponsiveFiles = ["/a", "/\"b\""]
+            try await journal.set(.crashes, to: record)
+            #expect(try await journal.value(of: .crashes) == record)
+            try await journal.changeCrashes { $0.crashesOutsideItems = 0 }
+            record.crashesOutsideItems = 0
+            #expect(try await journal.value(of: .crashes) == record)
+            try await journal.set(JournalSetting<String>(name: "text"), to: "not json")
+            #expect(try await journal.value(of: JournalSetting<LearnedPace>(json: "text")) == nil)
         }
     }
 

@@ -13,48 +13,11 @@ package struct CrashRecoveryStateMachine: Sendable {
     /// Crashes in a row without an active item after which the batch ends.
     package static let mostCrashesOutsideItems = 3
 
-    /// What the journal holds when the engine starts.
-    package struct JournalFacts: Sendable {
-        /// Those that it has as active, and any others.
-        package var items: [JournalItem]
-        /// The supervisor whose engine worked on the batch last.
-        package var supervisor: String?
-        /// How often engines crashed in a row while no item was active.
-        package var crashesOutsideItems: Int
-        /// Files at which engines of this run crashed during discovery.
-        package var crashingFiles: CrashingFiles
-        /// Files that did not respond to earlier engines of this run.
-        package var unresponsiveFiles: [String]
-
-        /// - Parameters:
-        ///   - items: those that the journal has as active, and any others.
-        ///   - supervisor: whose engine worked on the batch last; nil without one.
-        ///   - crashesOutsideItems: in a row.
-        ///   - crashingFiles: of this run.
-        ///   - unresponsiveFiles: of this run.
-        package init(
-            items: [JournalItem],
-            supervisor: String? = nil,
-            crashesOutsideItems: Int = 0,
-            crashingFiles: CrashingFiles = CrashingFiles(),
-            unresponsiveFiles: [String] = []
-        ) {
-            self.items = items
-            self.supervisor = supervisor
-            self.crashesOutsideItems = crashesOutsideItems
-            self.crashingFiles = crashingFiles
-            self.unresponsiveFiles = unresponsiveFiles
-        }
-    }
-
     /// What is to be done at the start, in this order.
     package enum StartAction: Sendable, Equatable {
         /// Record that these items, found active, wait again, with their numbers of crashes.
         case requeue([JournalItem])
-        case saveSupervisor(String)
-        case saveCrashingFiles(CrashingFiles)
-        case saveCrashesOutsideItems(Int)
-        case saveUnresponsiveFiles([String])
+        case save(CrashRecord)
         /// Report it to the user.
         case report(String)
         /// End the batch for this reason.
@@ -84,7 +47,6 @@ package struct CrashRecoveryStateMachine: Sendable {
 
     private let supervisor: String?
     private let crash: String?
-    private var crashesOutsideItems = 0
 
     /// Known after ``engineStarted(_:reading:)``.
     package private(set) var discoveryLimits = DiscoveryLimits()
@@ -101,32 +63,38 @@ package struct CrashRecoveryStateMachine: Sendable {
 
     /// The engine has started and read the journal, before anything else is done: a crash during discovery is then one with
     /// no item active.
-    /// - Parameter reading: the files that the threads of the engine before this one were reading during discovery.
-    package mutating func engineStarted(_ facts: JournalFacts, reading: [[String]]) -> [StartAction] {
+    /// - Parameters:
+    ///   - items: those that the journal has as active, and any others.
+    ///   - record: of the engines before this one, of this run or an earlier one.
+    ///   - reading: the files that the threads of the engine before this one were reading during discovery.
+    package mutating func engineStarted(_ items: [JournalItem], _ record: CrashRecord, reading: [[String]])
+        -> [StartAction]
+    {
         // Marks left when supervisor and engine were killed together are not evidence about the crash of a later engine.
-        let isOurs = facts.supervisor == supervisor
-        let requeued = CrashRecoveryStateMachine.requeued(facts.items, crash: isOurs ? crash : nil)
+        let isOurs = record.supervisor == supervisor
+        let requeued = CrashRecoveryStateMachine.requeued(items, crash: isOurs ? crash : nil)
         var actions: [StartAction] = requeued.isEmpty ? [] : [.requeue(requeued)]
-        if let supervisor, !isOurs { actions.append(.saveSupervisor(supervisor)) }
+        var next = record
+        if let supervisor { next.supervisor = supervisor }
 
         let isOutsideItems = crash != nil && (requeued.isEmpty || !isOurs)
         let files = isOutsideItems ? reading : []
-        var crashingFiles = facts.crashingFiles
         var isExplained = !isOutsideItems
         if let crash, !files.isEmpty {
             // A crash that identifies its file does not count towards the end of the batch.
-            isExplained = crashingFiles.recordCrash(reading: files, cause: crash)
-            actions.append(.saveCrashingFiles(crashingFiles))
+            isExplained = next.crashingFiles.recordCrash(reading: files, cause: crash)
         }
-        let crashes = isExplained ? 0 : facts.crashesOutsideItems + 1
+        let crashes = isExplained ? 0 : record.crashesOutsideItems + 1
         let isOver = crashes >= CrashRecoveryStateMachine.mostCrashesOutsideItems
-        crashesOutsideItems = isOver ? 0 : crashes
-        if crashes != facts.crashesOutsideItems { actions.append(.saveCrashesOutsideItems(crashesOutsideItems)) }
+        next.crashesOutsideItems = isOver ? 0 : crashes
+        // The first engine of a run tries every file again.
+        if crash == nil { (next.crashingFiles, next.unresponsiveFiles) = (CrashingFiles(), []) }
+        if next != record { actions.append(.save(next)) }
 
-        guard let crash else { return actions + forgetEarlierRun(facts) }
-        discoveryLimits.excludedFiles = crashingFiles.reasons
-        discoveryLimits.unresponsiveFiles = facts.unresponsiveFiles
-        discoveryLimits.readsOneByOne = !crashingFiles.suspects.isEmpty
+        guard let crash else { return actions }
+        discoveryLimits.excludedFiles = next.crashingFiles.reasons
+        discoveryLimits.unresponsiveFiles = next.unresponsiveFiles
+        discoveryLimits.readsOneByOne = !next.crashingFiles.suspects.isEmpty
         actions.append(.report(text(of: crash, active: isOutsideItems ? [] : requeued, reading: files)))
         if isOver {
             let reason = "the engine crashed three times while no item was active, the last time: \(crash)"
@@ -138,14 +106,6 @@ package struct CrashRecoveryStateMachine: Sendable {
     /// Discovery has found an item that is to be processed and was active during this number of crashes.
     package static func itemFound(crashes: Int) -> ItemAction {
         crashes >= mostCrashesOfItem ? .quarantine : crashes > 0 ? .processAlone : .process
-    }
-
-    /// Items were processed: crashes outside items no longer come in a row.
-    /// - Returns: what is to be saved; nil when nothing changes.
-    package mutating func itemsProcessed() -> StartAction? {
-        guard crashesOutsideItems != 0 else { return nil }
-        crashesOutsideItems = 0
-        return .saveCrashesOutsideItems(0)
     }
 
     // MARK: Parts of the decisions
@@ -160,14 +120,6 @@ package struct CrashRecoveryStateMachine: Sendable {
             if crash != nil { item.crashes += 1 }
             return item
         }
-    }
-
-    /// The first engine of a run tries every file again.
-    private func forgetEarlierRun(_ facts: JournalFacts) -> [StartAction] {
-        var actions: [StartAction] = []
-        if !facts.unresponsiveFiles.isEmpty { actions.append(.saveUnresponsiveFiles([])) }
-        if facts.crashingFiles != CrashingFiles() { actions.append(.saveCrashingFiles(CrashingFiles())) }
-        return actions
     }
 
     private func text(of crash: String, active: [JournalItem], reading: [[String]]) -> String {

@@ -14,10 +14,7 @@ extension Journal {
         let others = ((try? items(in: .started)) ?? []).map(\.id).filter { !ids.contains($0) }
         for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.reason, at: time) }
         let paths = stuck.compactMap(\.path)
-        if !paths.isEmpty {
-            let known = (try? value(of: .unresponsiveFiles)) ?? []
-            try? set(.unresponsiveFiles, to: known + paths)
-        }
+        try? changeCrashes { $0.unresponsiveFiles += paths }
         try? settle(
             others,
             as: .pending,

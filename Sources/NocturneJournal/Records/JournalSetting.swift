@@ -36,15 +36,8 @@ extension JournalSetting where Value: Codable {
 }
 
 extension JournalSetting<String> {
-    /// A text that is kept as it is.
-    public init(text key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }) }
-
     /// The name of a file or folder. One that leads out of its folder is an error when it is read.
     public init(name key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }, names: { [$0] }) }
-
-    /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against active items only
-    /// if they were started by an engine of the same supervisor.
-    public static var supervisor: Self { Self(text: "supervisor") }
 }
 
 extension JournalSetting<Bool> {
@@ -57,27 +50,33 @@ extension JournalSetting<Bool> {
 extension JournalSetting<Int> {
     /// The form of the report that was written last; nil for none.
     public static var reportVersion: Self { Self(key: "reportVersion", decode: { Int($0) }, encode: { "\($0)" }) }
-
-    /// How often engines crashed while no item was active, since items were last processed.
-    public static var crashesOutsideItems: Self {
-        Self(key: "crashesOutsideItems", decode: { Int($0) }, encode: { "\($0)" })
-    }
 }
 
-extension JournalSetting<[String]> {
-    /// Files that did not respond to earlier engines of this run. They must not be touched: a process that opens a file for
-    /// which another one still waits may become impossible to kill.
-    public static var unresponsiveFiles: Self { Self(json: "unresponsiveFiles") }
-}
-
-extension JournalSetting<CrashingFiles> {
-    /// Files at which engines of this run crashed during discovery.
-    public static var crashingFiles: Self { Self(json: "crashingFiles") }
+extension JournalSetting<CrashRecord> {
+    /// What the engines of the run that last worked on the batch went through.
+    public static var crashes: Self { Self(json: "crashes") }
 }
 
 extension JournalSetting<LearnedPace> {
     /// How long items took so far.
     public static var pace: Self { Self(json: "pace") }
+}
+
+/// What the engines of one run went through.
+public struct CrashRecord: Codable, Sendable, Equatable {
+    /// The run: the identifier of its supervisor; nil without one. A crash counts against active items only if they were started
+    /// by an engine of the same supervisor.
+    public var supervisor: String?
+    /// How often engines crashed while no item was active, since items were last processed.
+    public var crashesOutsideItems = 0
+    /// Files at which engines crashed during discovery.
+    public var crashingFiles = CrashingFiles()
+    /// Files that did not respond. They must not be touched: a process that opens a file for which another one still waits may
+    /// become impossible to kill.
+    public var unresponsiveFiles: [String] = []
+
+    /// Of a new batch.
+    public init() {}
 }
 
 /// Files at which engines crashed during discovery, before there were items, in one run.

@@ -181,9 +181,9 @@ public struct ItemRemoval: Sendable {
             description.inputs.removeAll(where: isRemoved)
             try await journal.set(.batchDescription, to: description)
         }
-        try await journal.remove(.crashingFiles)
-        if let files = try await journal.value(of: .unresponsiveFiles), files.contains(where: paths.contains) {
-            try await journal.set(.unresponsiveFiles, to: files.filter { !paths.contains($0) })
+        try await journal.changeCrashes {
+            $0.crashingFiles = CrashingFiles()
+            $0.unresponsiveFiles.removeAll(where: paths.contains)
         }
     }
 }

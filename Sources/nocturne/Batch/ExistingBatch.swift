@@ -49,7 +49,8 @@ enum ExistingBatch {
         else { return nil }
         return try await output.reading { journal in
             // The name of the run shows that the description is of this run, not of an earlier one.
-            try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
+            let run = try await journal.value(of: .crashes)?.supervisor
+            return run == handover.run ? try await journal.value(of: .batchDescription) : nil
         }
     }
 

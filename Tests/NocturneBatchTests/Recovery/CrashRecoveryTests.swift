@@ -33,12 +33,27 @@ struct CrashRecoveryTests {
         return files
     }
 
+    private static func record(
+        _ supervisor: String? = "s",
+        outsideItems: Int = 0,
+        crashing: [[[String]]] = [],
+        unresponsive: [String] = []
+    ) -> CrashRecord {
+        var record = CrashRecord()
+        record.supervisor = supervisor
+        record.crashesOutsideItems = outsideItems
+        record.crashingFiles = self.crashing(crashing)
+        record.unresponsiveFiles = unresponsive
+        return record
+    }
+
     /// One start of the engine: what it finds, and what is to be done.
     struct Start: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var supervisor: String? = "s"
         var crash: String? = "signal 9"
-        var journal: CrashRecoveryStateMachine.JournalFacts
+        var items: [JournalItem] = []
+        var record = CrashRecord()
         var reading: [[String]] = []
         let actions: [CrashRecoveryStateMachine.StartAction]
         var limits = CrashRecoveryStateMachine.DiscoveryLimits()
@@ -48,46 +63,34 @@ struct CrashRecoveryTests {
         Start(
             testDescription: "the first engine of a new batch",
             crash: nil,
-            journal: .init(items: []),
-            actions: [.saveSupervisor("s")]
+            actions: [.save(record())]
         ),
         Start(
             testDescription: "without a supervisor",
             supervisor: nil,
             crash: nil,
-            journal: .init(items: [item("a", .completed)]),
+            items: [item("a", .completed)],
             actions: []
         ),
         Start(
             testDescription: "after a run that was killed while an item was active: no crash counts",
             crash: nil,
-            journal: .init(items: [item("a", .started, crashes: 1), item("b", .completed)], supervisor: "earlier"),
+            items: [item("a", .started, crashes: 1), item("b", .completed)],
+            record: record("earlier"),
             actions: [
-                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 1)]), .saveSupervisor("s"),
+                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 1)]), .save(record()),
             ]
         ),
         Start(
             testDescription: "the first engine of a run forgets what an earlier run knew about files",
             crash: nil,
-            journal: .init(
-                items: [],
-                supervisor: "earlier",
-                crashesOutsideItems: 2,
-                crashingFiles: crashing([[["/in/x"]]]),
-                unresponsiveFiles: ["/in/y"]
-            ),
-            actions: [
-                .saveSupervisor("s"), .saveCrashesOutsideItems(0), .saveUnresponsiveFiles([]),
-                .saveCrashingFiles(CrashingFiles()),
-            ]
+            record: record("earlier", outsideItems: 2, crashing: [[["/in/x"]]], unresponsive: ["/in/y"]),
+            actions: [.save(record())]
         ),
         Start(
             testDescription: "a crash counts against the active items, and ends a row of others",
-            journal: .init(
-                items: [item("a", .started), item("b", .pending), item("c", .started, crashes: 1)],
-                supervisor: "s",
-                crashesOutsideItems: 2
-            ),
+            items: [item("a", .started), item("b", .pending), item("c", .started, crashes: 1)],
+            record: record(outsideItems: 2),
             // What was read before is not the cause.
             reading: [["/in/old"]],
             actions: [
@@ -95,37 +98,39 @@ struct CrashRecoveryTests {
                     requeued("a", ItemReason(.engineCrashed, text: "signal 9"), crashes: 1),
                     requeued("c", ItemReason(.engineCrashed, text: "signal 9"), crashes: 2),
                 ]),
-                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: a, c."),
+                .save(record()), .report("The engine crashed: signal 9. Active items: a, c."),
             ]
         ),
         Start(
             testDescription: "items that another supervisor's engine left active are not blamed",
-            journal: .init(items: [item("a", .started)], supervisor: "earlier"),
+            items: [item("a", .started)],
+            record: record("earlier"),
             actions: [
-                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 0)]), .saveSupervisor("s"),
-                .saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. Active items: none."),
+                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 0)]),
+                .save(record(outsideItems: 1)), .report("The engine crashed: signal 9. Active items: none."),
             ]
         ),
         Start(
             testDescription: "the first crash without an active item",
-            journal: .init(items: [item("a", .pending)], supervisor: "s"),
-            actions: [.saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. Active items: none.")]
+            items: [item("a", .pending)],
+            record: record(),
+            actions: [.save(record(outsideItems: 1)), .report("The engine crashed: signal 9. Active items: none.")]
         ),
         Start(
             testDescription:
                 "the third crash in a row without an active item ends the batch, which may be started again",
-            journal: .init(items: [], supervisor: "s", crashesOutsideItems: 2),
+            record: record(outsideItems: 2),
             actions: [
-                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: none."),
+                .save(record()), .report("The engine crashed: signal 9. Active items: none."),
                 .endBatch("the engine crashed three times while no item was active, the last time: signal 9"),
             ]
         ),
         Start(
             testDescription: "a crash during discovery makes suspects, and files are read one by one",
-            journal: .init(items: [], supervisor: "s"),
+            record: record(),
             reading: [["/in/x"], ["/in/y", "/in/z"]],
             actions: [
-                .saveCrashingFiles(crashing([[["/in/x"], ["/in/y", "/in/z"]]])), .saveCrashesOutsideItems(1),
+                .save(record(outsideItems: 1, crashing: [[["/in/x"], ["/in/y", "/in/z"]]])),
                 .report(
                     "The engine crashed: signal 9. Active items: none. It may have been reading: /in/x, /in/y."
                 ),
@@ -134,32 +139,28 @@ struct CrashRecoveryTests {
         ),
         Start(
             testDescription: "a second crash at the same file excludes it, and does not count towards the end",
-            journal: .init(
-                items: [],
-                supervisor: "s",
-                crashesOutsideItems: 2,
-                crashingFiles: crashing([[["/in/x"], ["/in/y"]]])
-            ),
+            record: record(outsideItems: 2, crashing: [[["/in/x"], ["/in/y"]]]),
             reading: [["/in/x"]],
             actions: [
-                .saveCrashingFiles(crashing([[["/in/x"], ["/in/y"]], [["/in/x"]]])), .saveCrashesOutsideItems(0),
+                .save(record(crashing: [[["/in/x"], ["/in/y"]], [["/in/x"]]])),
                 .report("The engine crashed: signal 9. Active items: none. It may have been reading: /in/x."),
             ],
             limits: limits { $0.excludedFiles = ["/in/x": "the engine crashed twice while reading it: signal 9"] }
         ),
         Start(
             testDescription: "a crash at another file makes that one the suspect",
-            journal: .init(items: [], supervisor: "s", crashesOutsideItems: 1, crashingFiles: crashing([[["/in/x"]]])),
+            record: record(outsideItems: 1, crashing: [[["/in/x"]]]),
             reading: [["/in/y"]],
             actions: [
-                .saveCrashingFiles(crashing([[["/in/x"]], [["/in/y"]]])), .saveCrashesOutsideItems(2),
+                .save(record(outsideItems: 2, crashing: [[["/in/x"]], [["/in/y"]]])),
                 .report("The engine crashed: signal 9. Active items: none. It may have been reading: /in/y."),
             ],
             limits: limits { $0.readsOneByOne = true }
         ),
         Start(
             testDescription: "files that did not respond to the engine before are not opened",
-            journal: .init(items: [item("a", .started)], supervisor: "s", unresponsiveFiles: ["/in/y"]),
+            items: [item("a", .started)],
+            record: record(unresponsive: ["/in/y"]),
             actions: [
                 .requeue([requeued("a", ItemReason(.engineCrashed, text: "signal 9"), crashes: 1)]),
                 .report("The engine crashed: signal 9. Active items: a."),
@@ -182,7 +183,7 @@ struct CrashRecoveryTests {
     )
     func start(_ start: Start) {
         var machine = Machine(supervisor: start.supervisor, crash: start.crash)
-        let actions = machine.engineStarted(start.journal, reading: start.reading)
+        let actions = machine.engineStarted(start.items, start.record, reading: start.reading)
         #expect(actions == start.actions)
         #expect(machine.discoveryLimits == start.limits)
     }
@@ -195,33 +196,16 @@ struct CrashRecoveryTests {
         #expect(Machine.itemFound(crashes: crashes) == action)
     }
 
-    @Test("Work in between ends a row of crashes without an active item, once")
-    func rowEnds() {
-        var machine = Machine(supervisor: "s", crash: "signal 9")
-        _ = machine.engineStarted(.init(items: [], supervisor: "s", crashesOutsideItems: 1), reading: [])
-        #expect(machine.itemsProcessed() == .saveCrashesOutsideItems(0))
-        #expect(machine.itemsProcessed() == nil)
-        var first = Machine(supervisor: "s", crash: nil)
-        _ = first.engineStarted(.init(items: []), reading: [])
-        #expect(first.itemsProcessed() == nil)
-    }
-
     /// A file that crashes the engine whenever it is read, beside three harmless ones, with two threads.
     @Test("A crashing file is excluded after two crashes, and files beside it are not", arguments: 0..<4)
     func culprit(position: Int) {
         let files = (0..<4).map { "/in/\($0)" }
-        var facts = Machine.JournalFacts(items: [], supervisor: "s")
+        var record = Self.record()
         var crash: String?
         var reading: [[String]] = []
         for engine in 1...3 {
             var machine = Machine(supervisor: "s", crash: crash)
-            for action in machine.engineStarted(facts, reading: reading) {
-                switch action {
-                case .saveCrashingFiles(let files): facts.crashingFiles = files
-                case .saveCrashesOutsideItems(let count): facts.crashesOutsideItems = count
-                default: break
-                }
-            }
+            for case .save(let next) in machine.engineStarted([], record, reading: reading) { record = next }
             let limits = machine.discoveryLimits
             let width = limits.readsOneByOne ? 1 : 2
             let read = files.filter { limits.excludedFiles[$0] == nil }
