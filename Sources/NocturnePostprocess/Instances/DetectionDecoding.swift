@@ -1,4 +1,5 @@
 import Glibc
+import NocturneCore
 public import NocturneSystem
 
 extension DetectionDecoder {
@@ -92,7 +93,7 @@ public struct DetectionDecoder: Sendable {
             throw InstanceError(.notANumber, "the prototypes hold values that are not numbers (NaN or infinite)")
         }
         let count = candidates.count / rows
-        var found = Candidates()
+        var found: [Candidate] = []
         for index in 0..<count {
             if index % 4096 == 0 { try flag.check() }
             // The highest score decides the class; on a tie, the lower one.
@@ -102,13 +103,8 @@ public struct DetectionDecoder: Sendable {
             let score = candidates[(4 + best) * count + index]
             let (x, y) = (candidates[index], candidates[count + index])
             let (w, h) = (candidates[2 * count + index] / 2, candidates[3 * count + index] / 2)
-            found.add(
-                Box(left: x - w, top: y - h, right: x + w, bottom: y + h),
-                score: score,
-                kind: best,
-                index: index,
-                above: rules.scoreThreshold
-            )
+            let box = Box(left: x - w, top: y - h, right: x + w, bottom: y + h)
+            found.append(Candidate(box: box, score: score, kind: best, index: index))
         }
         let (area, values) = (planes.area, planes.values)
         return try instances(found, flag: flag) { candidate, box in
@@ -151,24 +147,20 @@ public struct DetectionDecoder: Sendable {
         guard planes.values.allSatisfy(\.isFinite) else {
             throw InstanceError(.notANumber, "the masks hold values that are not numbers (NaN or infinite)")
         }
-        var found = Candidates()
+        var found: [Candidate] = []
         for index in 0..<count {
             // Classes are floats in these outputs; the bound keeps the conversion to an integer from trapping.
             let kind = kinds[index]
             guard kind.isFinite, abs(kind) < 1e6 else { continue }
             guard classes.contains(Int(kind.rounded())) else { continue }
-            found.add(
-                Box(
-                    left: boxes[4 * index],
-                    top: boxes[4 * index + 1],
-                    right: boxes[4 * index + 2],
-                    bottom: boxes[4 * index + 3]
-                ),
-                score: scores[index],
-                kind: Int(kind.rounded()) - classes.lowerBound,
-                index: index,
-                above: rules.scoreThreshold
+            let box = Box(
+                left: boxes[4 * index],
+                top: boxes[4 * index + 1],
+                right: boxes[4 * index + 2],
+                bottom: boxes[4 * index + 3]
             )
+            let number = Int(kind.rounded()) - classes.lowerBound
+            found.append(Candidate(box: box, score: scores[index], kind: number, index: index))
         }
         let coversAll = planes.width == frame.inputWidth && planes.height == frame.inputHeight
         return try instances(found, flag: flag) { candidate, box in
@@ -187,71 +179,54 @@ public struct DetectionDecoder: Sendable {
         Box(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
     }
 
-    private struct Candidates {
-        var boxes: [Box] = []
-        var scores: [Float] = []
-        var kinds: [Int] = []
-        var indices: [Int] = []
+    /// What a network takes for an instance.
+    private struct Candidate {
+        let box: Box
+        let score: Float
+        /// Index from 0 among the package's classes.
+        let kind: Int
+        /// Among all that the network returned.
+        let index: Int
+    }
 
-        mutating func add(_ box: Box, score: Float, kind: Int, index: Int, above threshold: Float) {
-            let edges = [box.left, box.top, box.right, box.bottom, score]
-            guard score >= threshold, edges.allSatisfy(\.isFinite), box.area > 0 else { return }
-            boxes.append(box)
-            scores.append(score)
-            kinds.append(kind)
-            indices.append(index)
-        }
-
-        /// Keeps the candidates with the highest scores; on a tie, the earlier one.
-        mutating func keep(_ limit: Int) {
-            guard scores.count > limit else { return }
-            let ranked = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(limit)
-            let order = ranked.sorted()
-            boxes = order.map { boxes[$0] }
-            kinds = order.map { kinds[$0] }
-            indices = order.map { indices[$0] }
-            scores = order.map { scores[$0] }
-        }
+    /// Whether a candidate has numbers, an area, and the least score.
+    private func counts(_ candidate: Candidate) -> Bool {
+        let box = candidate.box
+        return candidate.score >= rules.scoreThreshold && box.area > 0
+            && [box.left, box.top, box.right, box.bottom, candidate.score].allSatisfy(\.isFinite)
     }
 
     private func instances(
-        _ found: Candidates,
+        _ found: [Candidate],
         flag: CancellationFlag,
         mask: (Int, Box) -> RunLengthMask?
     ) throws(CancelledError) -> [Instance] {
-        var found = found
-        found.keep(Self.candidateLimit)
-        let kept = try NonMaximumSuppression.boxes(
-            found.boxes,
-            scores: found.scores,
-            classes: found.kinds,
-            threshold: rules.boxOverlap,
-            limit: 2 * rules.maximumInstances,
-            flag: flag
-        )
+        // The highest score first; on a tie, the earlier one.
+        let ranked = found.filter(counts).sorted { ($1.score, $0.index) < ($0.score, $1.index) }
+            .prefix(Self.candidateLimit)
+        let kept = try Self.distinct(Array(ranked), limit: 2 * rules.maximumInstances, flag, kind: \.kind) {
+            $0.box.intersectionOverUnion($1.box) > rules.boxOverlap
+        }
         // Boxes first, since they are cheap; masks are made of twice the requested number, because the second suppression
         // removes some of them.
-        var candidates: [Instance] = []
+        var masked: [(instance: Instance, area: Int, box: PixelBox)] = []
         let smallest = Double(rules.minimumArea) * frame.scaleX * frame.scaleY
-        for index in kept {
+        for candidate in kept {
             try flag.check()
-            guard let mask = mask(found.indices[index], found.boxes[index]), mask.area > 0,
-                Double(mask.area) >= smallest
+            guard let mask = mask(candidate.index, candidate.box), let box = mask.box, Double(mask.area) >= smallest
             else { continue }
-            let confidence = min(max(found.scores[index], 0), 1)
-            candidates.append(
-                Instance(mask: mask, confidence: confidence, classIndex: found.kinds[index])
-            )
+            let confidence = min(max(candidate.score, 0), 1)
+            let instance = Instance(mask: mask, confidence: confidence, classIndex: candidate.kind)
+            masked.append((instance, mask.area, box))
         }
-        let final = try NonMaximumSuppression.masks(
-            candidates.map(\.mask),
-            scores: candidates.map(\.confidence),
-            classes: candidates.map(\.classIndex),
-            threshold: rules.maskOverlap,
-            limit: rules.maximumInstances,
-            flag: flag
-        )
-        return final.map { candidates[$0] }
+        // By masks, tilted neighbours are separated whose boxes are nearly equal.
+        return try Self.distinct(masked, limit: rules.maximumInstances, flag, kind: \.instance.classIndex) { a, b in
+            guard a.box.x < b.box.x + b.box.width, b.box.x < a.box.x + a.box.width,
+                a.box.y < b.box.y + b.box.height, b.box.y < a.box.y + a.box.height
+            else { return false }
+            let shared = a.instance.mask.overlap(with: b.instance.mask)
+            return Double(shared) > Double(rules.maskOverlap) * Double(a.area + b.area - shared)
+        }.map(\.instance)
     }
 
     private func mask(

@@ -25,14 +25,10 @@ struct DetectionTests {
         let scores: [Float] = [0.9, 0.95, 0.8, 0.5, 0.7]
         let classes = [0, 0, 0, 0, 1]
         func kept(_ threshold: Float, _ limit: Int = 10) throws -> [Int] {
-            try DetectionDecoder.NonMaximumSuppression.boxes(
-                boxes,
-                scores: scores,
-                classes: classes,
-                threshold: threshold,
-                limit: limit,
-                flag: flag
-            )
+            let ranked = boxes.indices.sorted { scores[$0] > scores[$1] }
+            return try DetectionDecoder.distinct(ranked, limit: limit, flag, kind: { classes[$0] }) {
+                boxes[$0].intersectionOverUnion(boxes[$1]) > threshold
+            }
         }
         #expect(try kept(0.5) == [1, 2, 4, 3])
         #expect(try kept(0.35) == [1, 4, 3])
@@ -43,19 +39,25 @@ struct DetectionTests {
 
     @Test("Masks tell neighbours apart whose boxes are nearly one")
     func masks() throws {
-        let upper = RunLengthMask(width: 40, height: 40) { x, y in x > y + 2 }
-        let lower = RunLengthMask(width: 40, height: 40) { x, y in x < y - 2 }
-        let copy = RunLengthMask(width: 40, height: 40) { x, y in x > y + 3 }
-        let empty = RunLengthMask(width: 40, height: 40) { _, _ in false }
-        let kept = try DetectionDecoder.NonMaximumSuppression.masks(
-            [copy, upper, lower, empty],
+        let whole = PixelBox(x: 0, y: 0, width: 40, height: 40)
+        let frame = Letterbox(width: 40, height: 40, content: whole, inputWidth: 40, inputHeight: 40)
+        var rules = DetectionDecoder.Rules()
+        (rules.boxOverlap, rules.maskOverlap) = (1, 0.5)
+        func plane(_ isInside: (_ x: Int, _ y: Int) -> Bool) -> [Float] {
+            (0..<1600).map { isInside($0 % 40, $0 / 40) ? 1 : 0 }
+        }
+        let (upper, lower) = (plane { $0 > $1 + 2 }, plane { $0 < $1 - 2 })
+        let (copy, empty) = (plane { $0 > $1 + 3 }, plane { _, _ in false })
+        let kept = try DetectionDecoder(frame: frame, rules: rules).masks(
+            boxes: [0, 0, 40, 40, 0, 0, 40, 40, 0, 0, 40, 40, 0, 0, 40, 40],
             scores: [0.6, 0.7, 0.9, 1],
-            classes: [0, 0, 0, 0],
-            threshold: 0.5,
-            limit: 10,
+            kinds: [0, 0, 0, 0],
+            classes: 0..<1,
+            planes: DetectionDecoder.Planes(copy + upper + lower + empty, count: 4, width: 40, height: 40),
             flag: flag
         )
-        #expect(kept == [2, 1])
+        #expect(kept.map(\.confidence) == [0.9, 0.7])
+        #expect(kept.last?.mask == RunLengthMask(width: 40, height: 40) { x, y in x > y + 2 })
     }
 
     private let frame = Letterbox(
