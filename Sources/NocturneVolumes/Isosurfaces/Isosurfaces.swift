@@ -25,16 +25,11 @@ package struct Isosurfaces: Recipe {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        PlainVolumeDiscovery(
-            .init(
-                model: Self.model,
-                version: "nocturne isosurfaces 1",
-                options: options,
-                inputs: options.inputs
-            ),
-            request,
-            files,
-            scope: scope
+        var reading = SegmentationOptions()
+        reading.inputs = options.inputs
+        return VolumeDiscovery(
+            VolumeFinder([], reading, request, files, scope: scope),
+            [VolumeKind(id: Self.model, version: "nocturne isosurfaces 1", options: options)]
         )
     }
 

@@ -13,7 +13,9 @@ import Synchronization
 
 /// Finds the volumes in the inputs from names and headers, and gives the reason for every file that is not one.
 struct VolumeFinder: Sendable {
+    /// None for a recipe without models.
     let models: [SegmentationModel]
+    /// For a recipe without models, only those that concern reading are set.
     let options: SegmentationOptions
     let request: DiscoveryRequest
     let files: InputFiles
@@ -185,13 +187,14 @@ struct VolumeFinder: Sendable {
     }
 }
 
-/// Makes an item of every volume for every model.
+/// Makes an item of every volume for every model, or for a recipe without one.
 final class VolumeDiscovery: InputClaims {
     private let finder: VolumeFinder
+    private let kinds: [VolumeKind]
     private let seconds: Mutex<SecondImageFinder>
 
-    init(_ finder: VolumeFinder) {
-        self.finder = finder
+    init(_ finder: VolumeFinder, _ kinds: [VolumeKind]) {
+        (self.finder, self.kinds) = (finder, kinds)
         seconds = Mutex(SecondImageFinder(finder.options, scope: finder.scope))
     }
 
@@ -200,56 +203,47 @@ final class VolumeDiscovery: InputClaims {
     func soughtWords() -> [String: SoughtWords] { finder.soughtWords() }
 
     func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
-        let (models, identifiers) = (finder.models, finder.request.identifiers)
         let volumes = try finder.volumes(of: families, patients)
         // Of all models, since their files have the same stamps.
-        let cases = models.map { model in
-            let suited =
-                finder.readsTIFF
-                ? volumes.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) } : volumes
-            return ChannelCases(model: model.package, takesTimeSeries: finder.options.inputs.takesTimeSeries)
-                .cases(suited)
-        }
+        let cases = kinds.map { $0.cases(volumes, of: finder) }
         let stamps = try FoundVolume.stamps(of: cases.flatMap(\.self), scope: finder.scope)
         for (rank, own) in cases.enumerated() {
             for found in own {
                 let files = found.allFiles.compactMap { stamps[$0.path] }
                 let second = try seconds.withLock { try $0.find(for: found.inputName, item: found.name) }
-                var item = item(found, files, models[rank], (second, identifiers))
+                var item = item(found, files, kinds[rank], second)
                 (item.rank, item.order) = (rank, found.order)
                 try items.add(item)
             }
         }
     }
 
+    /// - Parameters:
+    ///   - stamps: of all files of the volume.
+    ///   - second: nil if no second images were asked for.
     private func item(
         _ found: FoundVolume,
         _ stamps: [FoundFile.Stamp],
-        _ model: SegmentationModel,
-        _ beside: (second: SecondImageFinder.Found?, identifiers: IdentifierPolicy)
+        _ kind: VolumeKind,
+        _ second: SecondImageFinder.Found?
     ) -> DiscoveredItem {
-        let (id, second, identifiers) = (model.package.id, beside.second, beside.identifiers)
-        let options = finder.options
+        let identifiers = finder.request.identifiers
         let (name, names) = (found.inputName, found.names(identifiers))
-        let reference = ReferenceComparison.file(for: name, item: found.name, options)
+        let reference = ReferenceComparison.file(for: name, item: found.name, finder.options)
         let references = (reference?.withVoxels ?? []).map(\.stamp)
         // The same for all models, and part of two fingerprints: that of the result and that of its labels.
         let stamp = (stamps.map(\.text) + [found.ownStamp].compactMap(\.self)).joined(separator: "\n")
-        var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
-        let optionText = options.fingerprintTexts(of: source).joined(separator: "\n")
+        var source = (try? found.volume.get()).map { found.source($0, model: kind.id, identifiers) }
         // Everything on which the result depends: a change of any of these makes the result again.
-        let text = [
-            "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineIdentity, model.precision.rawValue,
-            optionText,
-            stamp + references.map { "\nreference \($0.text)" }.joined()
-                + (second.map { "\nsecond image \($0.stamp)" } ?? ""),
-        ].joined(separator: "\n")
+        let texts =
+            [kind.version, names.fingerprint] + kind.identity + kind.options.fingerprintTexts(of: source) + [stamp]
+            + references.map { "reference \($0.text)" } + (second.map { ["second image \($0.stamp)"] } ?? [])
         var item = DiscoveredItem(
             key: found.key,
             name: names.itemName(found.name, key: found.key),
-            model: id,
+            model: kind.id,
             path: found.path,
-            fingerprint: ContentDigest.of(text),
+            fingerprint: ContentDigest.of(texts.joined(separator: "\n")),
             inputs: (stamps + references).map(\.input) + (second?.inputs ?? [])
         )
         (item.words, item.suffix) = (found.words, found.suffix)
@@ -257,18 +251,11 @@ final class VolumeDiscovery: InputClaims {
         switch found.volume {
         case .failure(let problem): item.problem = problem
         case .success(let volume):
-            // A volume file states no modality, so that only DICOM series can be refused for it.
-            let wanted = model.package.modalities
-            if let modality = volume.modality, !wanted.isEmpty, !wanted.contains(modality) {
-                let text: Sentence = "modality \(modality); \(own: id) takes \(wanted.joined(separator: ", "))"
-                item.problem = .setAside(.discovered(.notForModel, text))
-            } else if let source, !model.takesShape(of: source) {
-                item.problem = .setAside(FoundVolume.singleSlice(volume.geometry.shape))
-            }
+            item.problem = kind.reason(against: volume).map(ItemProblem.setAside)
             source?.reference = reference?.path
             source?.secondImage = second?.image
             // Without the options that do not affect labels: a result with others can take over the labels.
-            source?.setLabelsFingerprint(stamp, model, options)
+            if let model = kind.model { source?.setLabelsFingerprint(stamp, model, finder.options) }
             if let source { item.record(source) }
         }
         return item
@@ -278,7 +265,7 @@ final class VolumeDiscovery: InputClaims {
 extension FoundVolume {
     /// The volume as a model sees it that takes files of a format.
     /// - Parameter model: its id.
-    fileprivate func suited(to format: VolumeSegmentationSettings.InputFormat, model: String) -> FoundVolume {
+    func suited(to format: VolumeSegmentationSettings.InputFormat, model: String) -> FoundVolume {
         var other = self
         switch format {
         // A TIFF is a picture for these models; as an item it is named like other files that are not volumes.

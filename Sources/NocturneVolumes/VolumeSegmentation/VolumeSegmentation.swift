@@ -29,7 +29,10 @@ package struct VolumeSegmentation: Recipe {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        VolumeDiscovery(VolumeFinder(models, options, request, files, scope: scope))
+        VolumeDiscovery(
+            VolumeFinder(models, options, request, files, scope: scope),
+            models.map { VolumeKind(id: $0.package.id, version: "nocturne 1", options: options, model: $0) }
+        )
     }
 
     /// Patterns of the regions file that match no item.

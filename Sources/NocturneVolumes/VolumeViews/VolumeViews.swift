@@ -31,18 +31,11 @@ package struct VolumeViews: Recipe {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        PlainVolumeDiscovery(
-            .init(
-                model: Self.model,
-                version: "nocturne views 1",
-                options: options,
-                inputs: options.inputs,
-                regions: options.regions,
-                takesSlices: true
-            ),
-            request,
-            files,
-            scope: scope
+        var reading = SegmentationOptions()
+        (reading.inputs, reading.regions) = (options.inputs, options.regions)
+        return VolumeDiscovery(
+            VolumeFinder([], reading, request, files, scope: scope),
+            [VolumeKind(id: Self.model, version: "nocturne views 1", options: options, takesSlices: true)]
         )
     }
 
