@@ -13,26 +13,17 @@ extension ReviewPage {
             let version: String
         }
 
-        struct Outlier: Encodable {
-            let item: Int
-            let label: String
-            let measure: String
-            @Nullable var value: Double?
-            let score: Double
-            let text: String
-        }
-
-        /// How one measure of one label agrees with the references.
+        /// How one measure of one label agrees with the references, with the model, of which the page may have several.
         struct Agreement: Encodable {
-            let model: String
-            let label: String
-            let measure: String
-            let unit: String
-            let count: Int
-            let mean: Double
-            let median: Double
-            let worst: Double
-            let worstItems: [String]
+            let summary: ComparisonSummary
+
+            private enum CodingKeys: CodingKey { case model }
+
+            func encode(to encoder: any Encoder) throws {
+                try summary.encode(to: encoder)
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(summary.model, forKey: .model)
+            }
         }
 
         struct NotCompared: Encodable {
@@ -52,7 +43,7 @@ extension ReviewPage {
         let review: String
         let failures: [FailureGroup]
         let spreads: [UnusualValues.Distribution]
-        let outliers: [Outlier]
+        let outliers: [UnusualValues.Value]
         /// That plots can be drawn of, besides the spreads.
         let features: [Feature]
         /// How many there are, or would be.
@@ -133,30 +124,13 @@ extension ReviewPage.Summary {
             failures: failures,
             spreads: report.unusual.distributions,
             outliers: report.unusual.values.map {
-                Outlier(
-                    item: $0.item,
-                    label: $0.label,
-                    measure: $0.measure,
-                    value: $0.value,
-                    score: BatchReport.rounded($0.score),
-                    text: $0.text
-                )
+                var value = $0
+                value.score = BatchReport.rounded(value.score)
+                return value
             },
             features: ReviewPage.Feature.all(of: report.radiomics),
             featureCount: report.radiomics.measures.count,
-            comparison: report.comparison.map {
-                Agreement(
-                    model: $0.model,
-                    label: $0.label,
-                    measure: $0.measure,
-                    unit: $0.unit,
-                    count: $0.count,
-                    mean: $0.mean,
-                    median: $0.median,
-                    worst: $0.worst,
-                    worstItems: $0.worstItems
-                )
-            },
+            comparison: report.comparison.map(Agreement.init),
             notComparedCount: report.remarks.notCompared,
             notCompared: report.notCompared.map { NotCompared(item: $0.place, reason: $0.note) },
             marks: marks

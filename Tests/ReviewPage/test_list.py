@@ -287,7 +287,7 @@ class MeasureTests(PageTest):
 
 
 class ComparisonTests(PageTest):
-    COMPARISON = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": "hausdorff95", "unit": "mm", "count": 17,
+    COMPARISON = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": "hausdorff95", "unit": "mm", "items": 17,
         "mean": 3.25, "median": 2.5, "worst": 12.5, "worstItems": ["case-00004", "case-00002"]}]
     MISSING = [{"item": 5, "reason": "there is no reference"}, {"item": 7, "reason": "the grids differ"},
         {"item": 8, "reason": "there is no reference"}]

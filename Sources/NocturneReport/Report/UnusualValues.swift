@@ -1,5 +1,6 @@
 package import NocturneJournal
 import NocturneOutput
+package import NocturneSystem
 
 /// Which values are unusual in their batch: far from the median of all completed items of the same model.
 ///
@@ -31,7 +32,7 @@ package struct UnusualValues: Sendable {
     }
 
     /// One value that is unusual.
-    package struct Value: Sendable, Equatable {
+    package struct Value: Sendable, Equatable, Encodable {
         /// The item's place in the report.
         package let item: Int
         /// As in `statistics.csv`.
@@ -39,9 +40,9 @@ package struct UnusualValues: Sendable {
         /// As in `statistics.csv`.
         package let measure: String
         /// Nil for a label that is missing.
-        package let value: Double?
+        @Nullable package var value: Double?
         /// The absolute z-score, at most 99.
-        package let score: Double
+        package var score: Double
         /// For a reader.
         package let text: String
     }

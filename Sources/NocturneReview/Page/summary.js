@@ -78,7 +78,7 @@
       dom.el("a", { href: dom.itemHash(name), text: name })]);
     return dom.el("tr", {}, dom.el("th", { scope: "row", text: format.label(each.label) }),
       dom.el("td", { text: format.measureHead(each.measure, each.unit) }),
-      dom.el("td", { class: "number", text: each.count.toLocaleString("en") }),
+      dom.el("td", { class: "number", text: each.items.toLocaleString("en") }),
       number(each.mean), number(each.median), number(each.worst), dom.el("td", {}, links));
   }
 
