@@ -15,7 +15,8 @@ struct LabelMorphology {
         to labels: inout VoxelBuffer<UInt16>
     ) throws -> [(value: UInt16, change: MorphologyStep.Change)] {
         let slots = Slots(step.values)
-        let boxes = try slots.boxes(in: labels, shape, scope)
+        let found = try labels.withParallelReader { try VoxelBox.ofLabels(in: $0, shape, scope) }
+        let boxes = slots.values.map { found[$0] }
         var changes = [MorphologyStep.Change](repeating: MorphologyStep.Change(), count: slots.values.count)
         if step.operation == .smooth {
             try smooth(slots, boxes, deviation: step.millimetres, &labels, &changes)

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturnePostprocess
 public import NocturneSystem
 
 /// Makes regions from an image and a label map: interpolation, rounding and re-segmentation (section 2 of the manual).
@@ -40,7 +41,9 @@ public struct RegionExtractor: Sendable {
         self.maximumVoxels = maximumVoxels
         flag = scope.flag
         grid = GridInterpolation(image.geometry, to: settings.interpolation.spacing)
-        boxes = try labels.boxes(scope)
+        boxes = try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            try VoxelBox.ofLabels(in: voxels, labels.geometry.shape, scope)
+        }
     }
 
     /// The values that occur besides 0, ascending.
@@ -169,32 +172,5 @@ extension RadiomicsRegion {
             masks: (morphology, mask),
             range: range
         )
-    }
-}
-
-extension LabelVolume {
-    /// The box of every value but 0.
-    fileprivate func boxes(_ scope: ComputeScope) throws(CancelledError) -> [UInt16: VoxelBox] {
-        let shape = geometry.shape
-        let slices = try voxels.withParallelReader { voxels throws(CancelledError) in
-            try scope.map(shape.z) { slice in
-                var boxes: [UInt16: VoxelBox] = [:]
-                for row in 0..<shape.y {
-                    let line = voxels + shape.offset(0, row, slice)
-                    var start = 0
-                    while start < shape.x {
-                        var end = start + 1
-                        while end < shape.x, line[end] == line[start] { end += 1 }
-                        if line[start] != 0 {
-                            let box = VoxelBox(lower: SIMD3(start, row, slice), upper: SIMD3(end, row + 1, slice + 1))
-                            boxes[line[start]] = boxes[line[start]].map { $0.union(box) } ?? box
-                        }
-                        start = end
-                    }
-                }
-                return boxes
-            }
-        }
-        return slices.reduce(into: [:]) { all, slice in all.merge(slice) { $0.union($1) } }
     }
 }

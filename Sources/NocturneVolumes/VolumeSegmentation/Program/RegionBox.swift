@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturnePostprocess
 
 /// The box in which the parts of a program work, found by the labels of its region network.
 struct RegionBox: Equatable {
@@ -116,30 +117,7 @@ extension VoxelBox {
         _ shape: VolumeShape,
         scope: ComputeScope
     ) throws -> VoxelBox? {
-        var table: [Bool]?
-        if let values {
-            table = [Bool](repeating: false, count: Int(values.max() ?? 0) + 1)
-            for value in values { table?[Int(value)] = true }
-        }
-        let isWanted = table
-        let slices = try labels.withParallelReader { labels in
-            try scope.map(shape.z) { k -> VoxelBox? in
-                var found: VoxelBox?
-                for j in 0..<shape.y {
-                    let row = labels + shape.offset(0, j, k)
-                    func counts(_ i: Int) -> Bool {
-                        let value = Int(row[i])
-                        return value != 0 && (isWanted.map { value < $0.count && $0[value] } ?? true)
-                    }
-                    guard let first = (0..<shape.x).first(where: counts),
-                        let last = (0..<shape.x).last(where: counts)
-                    else { continue }
-                    let box = VoxelBox(lower: SIMD3(first, j, k), upper: SIMD3(last + 1, j + 1, k + 1))
-                    found = found?.union(box) ?? box
-                }
-                return found
-            }
-        }
-        return VoxelBox(around: slices.compactMap { $0 })
+        let boxes = try labels.withParallelReader { try VoxelBox.ofLabels(in: $0, shape, scope) }
+        return VoxelBox(around: boxes.filter { values?.contains($0.key) ?? true }.map(\.value))
     }
 }
