@@ -225,40 +225,20 @@ extension Journal {
         }
     }
 
-    /// The items about which something is to be reported after a place, and their states, in the order of discovery.
-    package func news(after place: Int64, limit: Int) throws(JournalError) -> [ItemNews] {
+    /// The items about which something is to be reported after a place, in the order of discovery.
+    package func news(after place: Int64, limit: Int) throws(JournalError) -> [(place: Int64, item: JournalItem)] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT w.place, i.key, i.name, i.state, i.reason, i.code, i.stage, i.path FROM work w JOIN item i ON i.id = w.item
+                    SELECT \(JournalItem.columns), w.place FROM work w JOIN item ON item.id = w.item
                     WHERE w.place > ? AND w.isNews ORDER BY w.place LIMIT ?
                     """,
                 arguments: [place, limit]
             )
-            return rows.map { row in
-                ItemNews(
-                    place: row[0],
-                    key: row[1],
-                    name: row[2],
-                    state: ItemState(rawValue: row[3]) ?? .pending,
-                    reason: ItemReason(row[4], code: row[5], stage: row[6]),
-                    path: row[7]
-                )
-            }
+            return try rows.map { (place: $0[13], item: try JournalItem($0)) }
         }
     }
-}
-
-/// The state of an item, to be reported.
-package struct ItemNews: Sendable {
-    package let place: Int64
-    package let key: String
-    package let name: String
-    package let state: ItemState
-    package let reason: ItemReason?
-    /// The input as the user knows it.
-    package let path: String
 }
 
 /// An item that is to be processed. The journal has the rest of it.

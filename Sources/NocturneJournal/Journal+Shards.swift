@@ -33,9 +33,8 @@ extension Journal {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT \(JournalItem.columns.split(separator: ", ").map { "i." + $0 }.joined(separator: ", ")),
-                        i.source, i.recipe
-                    FROM work w JOIN item i ON i.id = w.item WHERE w.place = ?
+                    SELECT \(JournalItem.columns), item.source, item.recipe
+                    FROM work w JOIN item ON item.id = w.item WHERE w.place = ?
                     """
             )
             return try places.compactMap { place in

@@ -156,7 +156,7 @@ package struct Reconciliation: Sendable {
         var place: Int64 = 0
         while true {
             let news = try await journal.news(after: place, limit: FoundTable.itemsAtOnce)
-            for item in news {
+            for (_, item) in news {
                 if item.state == .skipped { skips[item.reason?.text ?? "", default: StartText.Skips()].add(item.name) }
                 if let kind = kinds[item.state] {
                     var event = BatchEvent(kind, item: item.name, because: item.reason)

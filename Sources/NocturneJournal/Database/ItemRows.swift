@@ -6,8 +6,10 @@ import NocturneSystem
 
 extension JournalItem {
     /// What the initialiser from a row reads, in its order.
-    static let columns =
-        "id, key, name, path, fingerprint, state, reason, code, stage, crashes, changed, model, words"
+    static let columns = """
+        item.id, item.key, item.name, item.path, item.fingerprint, item.state, item.reason, item.code, item.stage, \
+        item.crashes, item.changed, item.model, item.words
+        """
 
     /// - Parameters:
     ///   - row: with ``columns``.

@@ -59,15 +59,14 @@ extension FoundTable {
 
     /// The name of an item is free if it is the first of those that want it, and no item of the journal has it.
     private static let candidateQuery = """
-        SELECT \(columns), w.place,
-            i.id, i.key, i.name, i.path, i.fingerprint, i.state, i.reason, i.code, i.stage, i.crashes, i.changed, i.model,
-            i.words, e.baseFingerprint, e.file, e.sha256, e.time, n.name,
-            i.id IS NULL AND NOT EXISTS (SELECT 1 FROM item t WHERE t.foldedName = n.folded) AND n.place = (
+        SELECT \(columns), w.place, \(JournalItem.columns),
+            e.baseFingerprint, e.file, e.sha256, e.time, n.name,
+            item.id IS NULL AND NOT EXISTS (SELECT 1 FROM item t WHERE t.foldedName = n.folded) AND n.place = (
                 SELECT k.place FROM naming k WHERE k.folded = n.folded ORDER BY k.isQualified, k.key LIMIT 1
             )
         FROM work w JOIN found f ON f.number = w.found
-            LEFT JOIN item i ON i.key = f.key
-            LEFT JOIN edit e ON e.item = i.name
+            LEFT JOIN item ON item.key = f.key
+            LEFT JOIN edit e ON e.item = item.name
             LEFT JOIN naming n ON n.place = w.place
         WHERE w.place > ? ORDER BY w.place LIMIT ?
         """
