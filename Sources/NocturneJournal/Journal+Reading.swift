@@ -4,25 +4,6 @@ extension Journal {
     /// Every item, in the order of discovery: for batches of a size that one can look at, and for tests.
     public func items() throws(JournalError) -> [JournalItem] { try items("1 ORDER BY id") }
 
-    /// Some items after one in the order of discovery.
-    /// - Parameters:
-    ///   - id: of the last item that was read; 0 for none.
-    ///   - limit: how many at most. Fewer mean that there are no more.
-    public func items(after id: Int64, limit: Int) throws(JournalError) -> [JournalItem] {
-        try items("id > ? ORDER BY id LIMIT ?", [id, limit])
-    }
-
-    /// Calls `body` with every item in the order of discovery; they are read some at a time.
-    public nonisolated func forEachItem(_ body: (JournalItem) async throws -> Void) async throws {
-        var last: Int64 = 0
-        while true {
-            let portion = try await items(after: last, limit: FoundTable.itemsAtOnce)
-            for item in portion { try await body(item) }
-            guard portion.count == FoundTable.itemsAtOnce, let end = portion.last else { return }
-            last = end.id
-        }
-    }
-
     /// The items with some names, by name.
     public func items(named names: some Collection<String> & Sendable) throws(JournalError) -> [String: JournalItem] {
         try read { db in

@@ -47,15 +47,12 @@ extension Resume {
     private func divisibleItems() async throws -> [JournalItem] {
         let items = try await folder.reading { [retries] journal in
             var items: [JournalItem] = []
-            try await journal.forEachItem { item in
-                // Completed and skipped items stay in the journal of the batch.
-                switch item.state {
-                case .failed, .cancelled, .quarantined: if retries.contains(item) { items.append(item) }
-                case .pending, .started: items.append(item)
-                case .completed, .skipped: break
-                }
+            for state in [ItemState.pending, .started] { items += try await journal.items(in: state) }
+            for state in [ItemState.failed, .cancelled, .quarantined] {
+                items += try await journal.items(in: state).filter(retries.contains)
             }
-            return items
+            // Completed and skipped items stay in the journal of the batch.
+            return items.sorted { $0.id < $1.id }
         }
         guard items.isEmpty else { return items }
         // Without --failed a batch may only have items that failed, and the user expects them to be divided.
