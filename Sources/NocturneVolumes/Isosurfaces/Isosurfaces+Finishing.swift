@@ -53,12 +53,11 @@ extension Isosurfaces {
     /// Values whose surfaces have been measured and written; surfaces are released one by one.
     package struct MeshedIntensities: Sendable {
         let source: VolumeSource
-        let levels: [IsosurfaceLevel]
         let pictures: StagedPictures
         /// The staging folder with the files of ``surfaces``.
         let folder: String
-        /// By index of the value; none for a value that no voxel has.
-        let surfaces: [Int: IsosurfacesResult.Measures]
+        /// In the order of the values.
+        let surfaces: [IsosurfacesResult.Surface]
         let notes: [Note]
     }
 
@@ -67,18 +66,17 @@ extension Isosurfaces {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedIntensities {
-        let (source, volume, levels) = (finished.source, finished.volume, finished.levels)
+        let (source, volume) = (finished.source, finished.volume)
         // Nil without a format for surfaces: they are still made, since the result has their areas and volumes.
         let writer = try SurfaceWriter(options.surfaces, context)
-        var surfaces: [Int: IsosurfacesResult.Measures] = [:]
-        for level in levels where level.voxelCount > 0 {
-            let surface = try surface(of: level, in: volume, source, item, context.scope)
-            surfaces[level.index] = try IsosurfacesResult.Measures(of: surface, writer, level)
+        let surfaces = try finished.levels.map { level in
+            let isReached = level.voxelCount > 0
+            let surface = isReached ? try surface(of: level, in: volume, source, item, context.scope) : nil
+            return try IsosurfacesResult.Surface(level, surface, writer)
         }
         try writer?.finish()
         return MeshedIntensities(
             source: source,
-            levels: levels,
             pictures: finished.pictures,
             folder: SurfaceWriter.folder(in: context),
             surfaces: surfaces,
@@ -97,7 +95,7 @@ extension Isosurfaces {
             return try IsosurfaceExtractor.surface(
                 at: Float(level.value),
                 in: volume,
-                limit: IsosurfaceMemory.triangleLimit(of: volume.geometry.shape),
+                limit: Self.triangleLimit(of: volume.geometry.shape),
                 scope: scope
             )
         } catch let error as IsosurfaceExtractor.LimitError {

@@ -1,6 +1,10 @@
 import Foundation
 package import NocturneBatch
 package import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneMesh
+import NocturnePostprocess
 package import NocturneRecipeSupport
 package import NocturneSystem
 
@@ -35,7 +39,37 @@ package struct Isosurfaces: Recipe {
 
     /// - Parameter lean: ignored; there is only one way.
     package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
-        IsosurfaceMemory(source: source, options: options).plan(threads: threads, lean: lean)
+        let shape = source.geometry.shape
+        let limit = Self.triangleLimit(of: shape)
+        // A quarter of the limit for each surface, of 50 bytes a triangle as in STL. What results really take replaces the
+        // prediction after a few items.
+        let meshBytes = options.surfaces.meshes == .none ? 0 : options.values.count * limit / 4 * 50
+        return ItemPlan(
+            buffers: [
+                PlannedBuffer("source voxels", bytes: shape.count * 4, from: .load, through: .render),
+                PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, in: .load),
+                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, in: .load),
+                PlannedBuffer("labels", bytes: shape.count * 2, in: .finish),
+                PlannedBuffer("measuring", bytes: LabelMeasurement.predictedBytes(threads: threads), in: .finish),
+                PlannedBuffer(
+                    "surface",
+                    bytes: IsosurfaceExtractor.predictedBytes(shape, triangles: limit),
+                    in: .render
+                ),
+            ] + options.pictures.buffers(shape, hasRegions: false, threads: threads),
+            steps: 1,
+            isLean: lean,
+            diskBytes: (1 << 20) + meshBytes + options.pictures.diskBytes(shape)
+        )
+    }
+
+    /// The most triangles of one surface.
+    ///
+    /// A body's skin has about 8 triangles for every voxel of the grid's mean cross-section, bones of a CT four times
+    /// as many; noise has several for every voxel of the volume. Small volumes are not limited.
+    static func triangleLimit(of shape: VolumeShape) -> Int {
+        let allowed = min(max(64 * VolumeMemory.section(shape), 1 << 20), 1 << 26)
+        return min(allowed, IsosurfaceExtractor.triangleBound(of: shape))
     }
 
     /// Nothing is prepared or inferred.

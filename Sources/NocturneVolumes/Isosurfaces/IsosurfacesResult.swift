@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneJournal
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -93,32 +94,36 @@ extension IsosurfacesResult.Surface {
     }
 }
 
-extension IsosurfacesResult {
-    /// What is known of a surface after it has been released.
-    struct Measures: Sendable {
-        let triangles: Int
-        /// In mm².
-        let area: Double
-        /// Enclosed, in mm³.
-        let volume: Double
-        /// Whether every edge has as many triangles on one side as on the other.
-        let isClosed: Bool
-        /// In RAS+ mm.
-        let lower: SIMD3<Float>
-        let upper: SIMD3<Float>
-        /// Nil where none was asked for.
-        let mesh: SegmentationResult.Mesh?
-
-        /// Measures a surface, and writes it if there is a writer.
-        init(of surface: SurfaceMesh, _ writer: SurfaceWriter?, _ level: IsosurfaceLevel) throws {
-            let sums = SurfaceSums(of: surface)
-            triangles = surface.triangles.count
-            (area, volume, isClosed) = (sums.area, sums.volume, sums.isClosed)
-            lower = surface.vertices.reduce(SIMD3(repeating: .infinity)) { pointwiseMin($0, $1) }
-            upper = surface.vertices.reduce(SIMD3(repeating: -.infinity)) { pointwiseMax($0, $1) }
-            let color = SIMD3(level.color.red, level.color.green, level.color.blue)
-            mesh = try writer?.write(surface, name: level.name, color: color, area: sums.area, volume: sums.volume)
+extension IsosurfacesResult.Surface {
+    /// Measures a surface, and writes it if there is a writer.
+    /// - Parameter surface: nil for a value that no voxel reaches, whose area and volume are null.
+    init(_ level: IsosurfaceLevel, _ surface: SurfaceMesh?, _ writer: SurfaceWriter?) throws {
+        func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
+        func point(_ value: SIMD3<Float>) -> [Double] { (0..<3).map { rounded(Double(value[$0])) } }
+        let sums = surface.map(SurfaceSums.init)
+        value = level.value
+        name = level.name
+        color = level.color.description
+        status = level.status.rawValue
+        voxelCount = level.voxelCount
+        boundingBox = level.box.map(SegmentationResult.Box.init)
+        triangles = surface?.triangles.count ?? 0
+        areaMm2 = sums.map { rounded($0.area) }
+        volumeMm3 = sums.map { rounded($0.volume) }
+        // 1 ml is 1000 mm³.
+        volumeMl = sums.map { rounded($0.volume / 1000) }
+        boundsRasMm = surface.map {
+            .init(
+                lower: point($0.vertices.reduce(SIMD3(repeating: .infinity)) { pointwiseMin($0, $1) }),
+                upper: point($0.vertices.reduce(SIMD3(repeating: -.infinity)) { pointwiseMax($0, $1) })
+            )
         }
+        closed = sums?.isClosed
+        touchesBorder = level.status == .touchesBorder
+        mesh = nil
+        guard let surface, let sums, let writer else { return }
+        let color = level.color.components
+        mesh = try writer.write(surface, name: name, color: color, area: sums.area, volume: sums.volume)
     }
 }
 
