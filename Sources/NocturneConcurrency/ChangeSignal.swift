@@ -41,7 +41,7 @@ package final class ChangeSignal: Sendable {
 
     /// Returns once there was a change after this one.
     /// - Throws: `CancellationError` when the task is cancelled before.
-    package func wait(after generation: UInt64) async throws {
+    package nonisolated(nonsending) func wait(after generation: UInt64) async throws {
         let id = state.withLock { state -> UInt64 in
             state.nextID += 1
             return state.nextID

@@ -9,23 +9,14 @@ import Synchronization
 public final class PressureGate: Sendable {
     private struct State {
         var machine = PressureGateStateMachine()
-        var nextID: UInt64 = 0
-        var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        var registrations: UInt64 = 0
         /// When the present pause began, and how long those before it took.
         var pausedSince: Duration?
         var pausedTime = Duration.zero
-
-        mutating func newID() -> UInt64 {
-            nextID += 1
-            return nextID
-        }
-
-        mutating func take(_ ids: [UInt64]) -> [CheckedContinuation<Void, any Error>] {
-            ids.compactMap { waiters.removeValue(forKey: $0) }
-        }
     }
 
     private let state = Mutex(State())
+    private let changes = ChangeSignal()
     private let time: any TimeSource
 
     /// A gate at the level normal, without tickets.
@@ -38,13 +29,14 @@ public final class PressureGate: Sendable {
     /// Whether items are made to wait: the run is paused, or memory is critically short.
     public var isHolding: Bool { state.withLock { $0.machine.isPaused || $0.machine.level == .critical } }
 
-    /// The number of passes that are suspended now.
-    public var waiting: Int { state.withLock { $0.machine.waiters.count } }
+    /// The number of passes that are suspended now; for tests.
+    package var waiting: Int { changes.waiterCount }
 
     /// Items with a lower sequence are older. If two are equal, the one registered first is older.
     public func register(sequence: Int) -> Ticket {
         let ticket = state.withLock { state in
-            let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: state.newID())
+            state.registrations += 1
+            let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: state.registrations)
             state.machine.register(ticket)
             return ticket
         }
@@ -59,34 +51,32 @@ public final class PressureGate: Sendable {
     ///   - flag: of the item; once it is raised, the item waits no longer.
     /// - Throws: `CancellationError` when the task or the item is cancelled before it could continue.
     public nonisolated(nonsending) func pass(_ ticket: Ticket? = nil, flag: CancellationFlag) async throws {
-        // The flag is observed before the waiter is registered: raised in between, it finds no waiter, and `begin` sees it.
-        let id = state.withLock { $0.newID() }
-        let observation = flag.observe { [self] in cancel(id) }
+        // Observed before the first look: a flag that is raised earlier is seen there, and one that is raised later ends the wait.
+        let observation = flag.observe { [changes] in changes.notify() }
         defer { flag.stopObserving(observation) }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
-                begin(ticket?.ticket, id: id, flag, waiter)
-            }
-        } onCancel: {
-            cancel(id)
+        while true {
+            let generation = changes.generation
+            if Task.isCancelled || flag.isCancelled { throw CancellationError() }
+            if state.withLock({ $0.machine.mayPass(ticket?.ticket) }) { return }
+            try await changes.wait(after: generation)
         }
     }
 
     /// Sets a new level. When the level falls below critical, all waiting passes continue.
     public func setLevel(_ level: PressureLevel) {
-        let waiters = state.withLock { $0.take($0.machine.setLevel(level)) }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.machine.level = level }
+        changes.notify()
     }
 
     /// Begins or ends a pause. At its end all waiting passes continue that the level allows.
     public func setPaused(_ isPaused: Bool) {
         let now = time.monotonic
-        let waiters = state.withLock { state in
+        state.withLock { state in
             if let since = state.pausedSince, !isPaused { state.pausedTime += now - since }
             state.pausedSince = isPaused ? state.pausedSince ?? now : nil
-            return state.take(state.machine.setPaused(isPaused))
+            state.machine.isPaused = isPaused
         }
-        for waiter in waiters { waiter.resume() }
+        changes.notify()
     }
 
     /// Monotonic time without that of pauses, for measuring work.
@@ -95,32 +85,9 @@ public final class PressureGate: Sendable {
         return state.withLock { ($0.pausedSince ?? now) - $0.pausedTime }
     }
 
-    private func begin(
-        _ ticket: PressureGateStateMachine.Ticket?,
-        id: UInt64,
-        _ flag: CancellationFlag,
-        _ waiter: CheckedContinuation<Void, any Error>
-    ) {
-        // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
-        let outcome = state.withLock { state -> Result<Void, any Error>? in
-            if Task.isCancelled || flag.isCancelled { return .failure(CancellationError()) }
-            if case .go = state.machine.pass(ticket, id: id) { return .success(()) }
-            state.waiters[id] = waiter
-            return nil
-        }
-        if let outcome { waiter.resume(with: outcome) }
-    }
-
-    private func cancel(_ id: UInt64) {
-        let waiter = state.withLock { state in
-            state.machine.cancel(id: id) ? state.waiters.removeValue(forKey: id) : nil
-        }
-        waiter?.resume(throwing: CancellationError())
-    }
-
     fileprivate func unregister(_ ticket: PressureGateStateMachine.Ticket) {
-        let waiters = state.withLock { $0.take($0.machine.unregister(ticket)) }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.machine.unregister(ticket) }
+        changes.notify()
     }
 }
 

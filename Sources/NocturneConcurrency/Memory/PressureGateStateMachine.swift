@@ -1,7 +1,7 @@
 /// The decisions of a ``PressureGate``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: unless the run is paused, no ticket waits below critical, and at critical the
-/// oldest registered ticket does not wait. While it is paused, nobody passes.
+/// Invariants, checked by the tests after every input: unless the run is paused, every ticket may pass below critical, and at critical
+/// the oldest registered ticket may. While it is paused, nobody passes.
 package struct PressureGateStateMachine: Hashable, Sendable {
     /// Tickets are ordered by sequence, then by registration number.
     package struct Ticket: Hashable, Sendable, Comparable {
@@ -25,13 +25,11 @@ package struct PressureGateStateMachine: Hashable, Sendable {
     }
 
     /// The level that was set last.
-    package private(set) var level = PressureLevel.normal
+    package var level = PressureLevel.normal
     /// Whether everybody waits, whatever the level is.
-    package private(set) var isPaused = false
-    /// All registered tickets, waiting or not.
+    package var isPaused = false
+    /// All registered tickets.
     package private(set) var tickets: Set<Ticket> = []
-    /// Suspended passes, and the tickets they belong to.
-    package private(set) var waiters: [UInt64: Ticket?] = [:]
 
     /// A gate at the level normal, without tickets.
     package init() {}
@@ -43,51 +41,14 @@ package struct PressureGateStateMachine: Hashable, Sendable {
     /// A new ticket may be older than the one that continues alone; that one then stops at its next tile.
     package mutating func register(_ ticket: Ticket) { tickets.insert(ticket) }
 
-    /// - Returns: The waiters that continue, in no particular order.
-    package mutating func unregister(_ ticket: Ticket) -> [UInt64] {
-        tickets.remove(ticket)
-        return wake()
-    }
+    /// Another ticket may then be the oldest.
+    package mutating func unregister(_ ticket: Ticket) { tickets.remove(ticket) }
 
-    /// What the caller of ``pass(_:id:)`` does.
-    package enum PassAction: Hashable {
-        case go
-        /// The caller waits until another input returns its id.
-        case wait
-    }
-
-    /// Lets a ticket pass, or registers the pass under `id`. Without a ticket only a pause makes it wait.
-    package mutating func pass(_ ticket: Ticket?, id: UInt64) -> PassAction {
-        if mayPass(ticket) { return .go }
-        waiters.updateValue(ticket, forKey: id)
-        return .wait
-    }
-
-    /// - Returns: The waiters that continue, in no particular order.
-    package mutating func setLevel(_ level: PressureLevel) -> [UInt64] {
-        self.level = level
-        return wake()
-    }
-
-    /// - Returns: The waiters that continue, in no particular order.
-    package mutating func setPaused(_ isPaused: Bool) -> [UInt64] {
-        self.isPaused = isPaused
-        return wake()
-    }
-
-    /// - Returns: Whether the waiter was still registered and must be resumed.
-    package mutating func cancel(id: UInt64) -> Bool { waiters.removeValue(forKey: id) != nil }
-
-    private func mayPass(_ ticket: Ticket?) -> Bool {
+    /// Whether a pass with this ticket goes on now. Without a ticket only a pause makes it wait.
+    package func mayPass(_ ticket: Ticket?) -> Bool {
         if isPaused { return false }
         // An unregistered ticket never blocks other tickets and is never blocked.
         guard level == .critical, let ticket, tickets.contains(ticket) else { return true }
         return ticket == oldest
-    }
-
-    private mutating func wake() -> [UInt64] {
-        let going = waiters.filter { mayPass($0.value) }.map(\.key)
-        for id in going { waiters.removeValue(forKey: id) }
-        return going
     }
 }

@@ -7,35 +7,32 @@ protocol GateRules {
     typealias Ticket = PressureGateStateMachine.Ticket
 
     init()
-    var level: PressureLevel { get }
-    var isPaused: Bool { get }
-    var waiters: [UInt64: Ticket?] { get }
+    var level: PressureLevel { get set }
+    var isPaused: Bool { get set }
     mutating func register(_ ticket: Ticket)
-    mutating func unregister(_ ticket: Ticket) -> [UInt64]
-    mutating func pass(_ ticket: Ticket?, id: UInt64) -> PressureGateStateMachine.PassAction
-    mutating func setLevel(_ level: PressureLevel) -> [UInt64]
-    mutating func setPaused(_ isPaused: Bool) -> [UInt64]
-    mutating func cancel(id: UInt64) -> Bool
+    mutating func unregister(_ ticket: Ticket)
+    func mayPass(_ ticket: Ticket?) -> Bool
 }
 
 extension PressureGateStateMachine: GateRules {}
 
 /// Mistakes a gate could be written with.
 enum GateFlaw: CaseIterable {
-    case stopsAtWarning, stopsTheOldestToo, newestGoes, equalsStopEachOther, handsOnToNobody, openingWakesNobody
-    case cancelledStays, stoppedByTheGone
-    case passesInPauses, oldestPassesInPauses, continuingWakesNobody, continuingWakesAll
+    case stopsAtWarning, stopsTheOldestToo, newestGoes, equalsStopEachOther, stoppedByTheGone
+    case passesInPauses, oldestPassesInPauses
 }
+
+/// What those who wait look at again.
+enum GateChange: CaseIterable { case level, pause, departure, cancellation }
 
 /// The rules of a gate written down once more, plainly, with room for one flaw.
 struct PlainGate: GateRules {
     var flaw: GateFlaw?
     var level = PressureLevel.normal
     var isPaused = false
-    var waiters: [UInt64: Ticket?] = [:]
     private var tickets: [Ticket] = []
 
-    private func mayPass(_ ticket: Ticket?) -> Bool {
+    func mayPass(_ ticket: Ticket?) -> Bool {
         if isPaused, flaw != .passesInPauses, flaw != .oldestPassesInPauses || ticket != tickets.min() { return false }
         guard let ticket else { return true }
         if level < (flaw == .stopsAtWarning ? .warning : .critical) { return true }
@@ -45,73 +42,51 @@ struct PlainGate: GateRules {
         return ticket == tickets.min() || !tickets.contains(ticket)
     }
 
-    private mutating func wake() -> [UInt64] {
-        let ids = waiters.filter { mayPass($0.value) }.map(\.key)
-        for id in ids { waiters.removeValue(forKey: id) }
-        return ids
-    }
-
     mutating func register(_ ticket: Ticket) { tickets.append(ticket) }
 
-    mutating func unregister(_ ticket: Ticket) -> [UInt64] {
+    mutating func unregister(_ ticket: Ticket) {
         if flaw != .stoppedByTheGone { tickets.removeAll { $0 == ticket } }
-        return flaw == .handsOnToNobody ? [] : wake()
-    }
-
-    mutating func pass(_ ticket: Ticket?, id: UInt64) -> PressureGateStateMachine.PassAction {
-        if mayPass(ticket) { return .go }
-        waiters.updateValue(ticket, forKey: id)
-        return .wait
-    }
-
-    mutating func setLevel(_ level: PressureLevel) -> [UInt64] {
-        self.level = level
-        return flaw == .openingWakesNobody ? [] : wake()
-    }
-
-    mutating func setPaused(_ isPaused: Bool) -> [UInt64] {
-        self.isPaused = isPaused
-        if flaw == .continuingWakesNobody { return [] }
-        guard flaw == .continuingWakesAll, !isPaused else { return wake() }
-        defer { waiters = [:] }
-        return Array(waiters.keys)
-    }
-
-    mutating func cancel(id: UInt64) -> Bool {
-        guard waiters.keys.contains(id) else { return false }
-        if flaw != .cancelledStays { waiters.removeValue(forKey: id) }
-        return true
     }
 }
 
-/// A gate and items that register, pass it tile by tile and leave, while the pressure rises and falls and the run is paused.
+/// A gate and items that register, pass it tile by tile and leave, while the pressure rises and falls and the run is paused. At the
+/// gate an item looks, waits for a change and looks again.
 struct GateWorld<Rules: GateRules>: SmallWorld {
     enum Place: UInt8 {
         case away
         /// Between two tiles, or at one.
         case working
-        case called, waiting
+        /// Has read the generation of the changes, and not yet looked.
+        case called
+        /// May not pass, and does not yet wait for a change after that generation.
+        case refused
+        case waiting
     }
 
     struct Item {
         var place = Place.away
         var ticket = PressureGateStateMachine.Ticket(sequence: 0, registration: 0)
-        var id: UInt64 = 0
+        /// Whether its ticket has gone while its pass waits.
+        var isGone = false
+        /// Whether the flag of its present pass is raised.
         var isCancelled = false
-        var handlerIsDue = false
+        /// Whether a change was announced since the generation was read.
+        var isOutdated = false
     }
 
     enum Move {
-        case register(Int), unregister(Int), call(Int), enter(Int), cancel(Int), handle(Int), level(PressureLevel)
-        case pause(Bool)
+        case register(Int), unregister(Int), call(Int), look(Int), wait(Int), raise(Int), cancelTask(Int)
+        case level(PressureLevel), pause(Bool), announce
     }
 
     var rules: Rules
+    /// A flaw: a change that is not announced.
+    var silent: GateChange?
     private let sequences: [Int]
     private var items: [Item]
-    private var nextID: UInt64 = 0
-    /// Whose ticket goes just now.
-    private var leaving: Int?
+    private var registrations: UInt64 = 0
+    /// Whether a change is still to be announced.
+    private var isDue = false
 
     /// - Parameter sequences: of the items; equal ones are ordered by their registration.
     init(_ rules: Rules, sequences: [Int]) {
@@ -119,33 +94,38 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
         items = Array(repeating: Item(), count: sequences.count)
     }
 
-    private var oldest: PressureGateStateMachine.Ticket? {
-        items.indices.filter { items[$0].place != .away && $0 != leaving }.map { items[$0].ticket }.min()
+    private func isRegistered(_ item: Item) -> Bool { item.place != .away && !item.isGone }
+
+    /// The rules, as the documentation of the gate has them.
+    private func mayPass(_ item: Item) -> Bool {
+        if rules.isPaused { return false }
+        return rules.level < .critical || item.isGone || item.ticket == items.filter(isRegistered).map(\.ticket).min()
     }
 
     var key: [UInt8] {
-        let registrations = items.filter { $0.place != .away }.map(\.ticket.registration).sorted()
-        var key = [UInt8(rules.level.rawValue) + (rules.isPaused ? 4 : 0)]
+        // Only who came before whom counts, among those of equal age.
+        let tickets = items.filter(isRegistered).map(\.ticket).sorted()
+        var key = [UInt8(rules.level.rawValue) + (rules.isPaused ? 4 : 0) + (isDue ? 8 : 0)]
         for item in items {
-            key.append(item.place.rawValue + (item.isCancelled ? 8 : 0) + (item.handlerIsDue ? 16 : 0))
-            // Only who came before whom counts.
-            key.append(UInt8(registrations.firstIndex(of: item.ticket.registration) ?? 255))
+            let flags = (item.isCancelled ? 8 : 0) + (item.isOutdated ? 16 : 0) + (item.isGone ? 32 : 0)
+            key.append(item.place.rawValue + UInt8(flags))
+            key.append(UInt8(tickets.firstIndex(of: item.ticket) ?? 255))
         }
         return key
     }
 
     var moves: [Move] {
-        var moves = PressureLevel.allCases.map(Move.level) + [.pause(!rules.isPaused)]
+        var moves = PressureLevel.allCases.map(Move.level) + [.pause(!rules.isPaused)] + (isDue ? [.announce] : [])
         for (index, item) in items.enumerated() {
             switch item.place {
             case .away: moves.append(.register(index))
-            case .working: moves += [.unregister(index)] + (item.handlerIsDue ? [] : [.call(index)])
-            case .called: moves.append(.enter(index))
+            case .working: moves += [.unregister(index), .call(index)]
+            case .called: moves.append(.look(index))
+            case .refused: moves.append(.wait(index))
             // The ticket may go while its pass waits, when the last reference to it does: in a pause the pass waits on.
-            case .waiting: if !rules.isPaused { moves.append(.unregister(index)) }
+            case .waiting: moves += [.cancelTask(index)] + (item.isGone ? [] : [.unregister(index)])
             }
-            if !item.isCancelled && (item.place == .called || item.place == .waiting) { moves.append(.cancel(index)) }
-            if item.handlerIsDue { moves.append(.handle(index)) }
+            if item.place.rawValue >= Place.called.rawValue && !item.isCancelled { moves.append(.raise(index)) }
         }
         return moves
     }
@@ -153,101 +133,97 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
     mutating func make(_ move: Move) -> String? {
         switch move {
         case .register(let index):
-            nextID += 1
-            let due = items[index].handlerIsDue
-            let ticket = PressureGateStateMachine.Ticket(sequence: sequences[index], registration: nextID)
-            items[index] = Item(place: .working, ticket: ticket, id: items[index].id, handlerIsDue: due)
+            registrations += 1
+            let ticket = PressureGateStateMachine.Ticket(sequence: sequences[index], registration: registrations)
+            items[index] = Item(place: .working, ticket: ticket)
             rules.register(ticket)
-            return nil
-        case .unregister(let index): return unregister(index)
-        case .call(let index):
-            nextID += 1
-            items[index].place = .called
-            items[index].id = nextID
-            return nil
-        case .enter(let index): return enter(index)
-        case .cancel(let index):
+        case .unregister(let index): unregister(index)
+        case .call(let index): items[index].place = .called
+        case .look(let index): return look(index)
+        case .wait(let index): wait(index)
+        case .raise(let index):
             items[index].isCancelled = true
-            items[index].handlerIsDue = true
+            changed(.cancellation)
+        // Whoever waits is woken by the handler. All others look at the task where they look at the flag, and before they wait.
+        case .cancelTask(let index): leave(index)
+        case .level(let level):
+            rules.level = level
+            changed(.level)
+        case .pause(let isPaused):
+            rules.isPaused = isPaused
+            changed(.pause)
+        case .announce: announce()
+        }
+        return nil
+    }
+
+    private mutating func changed(_ change: GateChange) { if change != silent { isDue = true } }
+
+    /// Whoever waits reads the new generation and looks again.
+    private mutating func announce() {
+        isDue = false
+        for index in items.indices {
+            switch items[index].place {
+            case .waiting: items[index].place = .called
+            case .called, .refused: items[index].isOutdated = true
+            case .away, .working: break
+            }
+        }
+    }
+
+    private mutating func unregister(_ index: Int) {
+        rules.unregister(items[index].ticket)
+        if items[index].place == .waiting { items[index].isGone = true } else { items[index] = Item() }
+        changed(.departure)
+    }
+
+    /// The pass is over, whether it was let through or cancelled.
+    private mutating func leave(_ index: Int) {
+        let isGone = items[index].isGone
+        items[index] = isGone ? Item() : Item(place: .working, ticket: items[index].ticket)
+    }
+
+    private mutating func look(_ index: Int) -> String? {
+        if items[index].isCancelled {
+            leave(index)
             return nil
-        case .handle(let index): return handle(index)
-        case .level(let level): return wake(rules.setLevel(level))
-        case .pause(let isPaused): return wake(rules.setPaused(isPaused))
         }
-    }
-
-    private mutating func wake(_ ids: [UInt64]) -> String? {
-        for id in ids {
-            guard let index = items.firstIndex(where: { $0.place == .waiting && $0.id == id }) else {
-                return "woke somebody who did not wait"
-            }
-            let isOldest = items[index].ticket == oldest
-            if rules.isPaused || rules.level == .critical && !isOldest && index != leaving {
-                return "woke somebody out of turn"
-            }
-            items[index].place = .working
-            items[index].isCancelled = false
-        }
+        let passes = rules.mayPass(items[index].ticket)
+        guard passes == mayPass(items[index]) else { return passes ? "goes on out of turn" : "stops without a reason" }
+        if passes { leave(index) } else { items[index].place = .refused }
         return nil
     }
 
-    private mutating func unregister(_ index: Int) -> String? {
-        let waits = items[index].place == .waiting
-        leaving = index
-        defer { leaving = nil }
-        let woken = rules.unregister(items[index].ticket)
-        if waits && !woken.contains(items[index].id) { return "waits with a ticket that is gone" }
-        if let words = wake(woken) { return words }
-        items[index].place = .away
-        return nil
-    }
-
-    private mutating func enter(_ index: Int) -> String? {
-        let isCancelled = items[index].isCancelled
-        items[index].isCancelled = false
-        items[index].place = .working
-        // What `begin` looks at first, under the lock.
-        if isCancelled { return nil }
-        switch rules.pass(items[index].ticket, id: items[index].id) {
-        case .go where rules.isPaused: return "goes on in a pause"
-        case .go: return rules.level < .critical || items[index].ticket == oldest ? nil : "goes on out of turn"
-        case .wait:
-            items[index].place = .waiting
-            return rules.level == .critical || rules.isPaused ? nil : "stops without pressure"
-        }
-    }
-
-    private mutating func handle(_ index: Int) -> String? {
-        items[index].handlerIsDue = false
-        let waits = items[index].place == .waiting
-        guard rules.cancel(id: items[index].id) == waits else { return "cancelled wrongly" }
-        if waits { (items[index].place, items[index].isCancelled) = (.working, false) }
-        return nil
+    private mutating func wait(_ index: Int) {
+        items[index].place = items[index].isOutdated ? .called : .waiting
+        items[index].isOutdated = false
     }
 
     var fault: String? {
+        // What is still to be announced wakes those who wait.
+        if isDue { return nil }
         let waiting = items.filter { $0.place == .waiting }
-        if Set(rules.waiters.keys) != Set(waiting.map(\.id)) { return "those in line are not those who wait" }
-        if rules.isPaused { return nil }
-        if rules.level < .critical && !waiting.isEmpty { return "somebody waits below critical" }
-        return waiting.contains { $0.ticket == oldest } ? "the oldest waits" : nil
+        if waiting.contains(where: mayPass) { return "waits although it may pass" }
+        return waiting.contains(where: \.isCancelled) ? "a cancelled item goes on waiting" : nil
     }
 
     /// Without a pause, with the pressure as it stands, for ever: everybody comes through, one after the other.
     mutating func settle() -> String? {
-        if let words = wake(rules.setPaused(false)) { return words }
-        for index in items.indices {
-            if items[index].place == .called, let words = enter(index) { return words }
-            if items[index].handlerIsDue, let words = handle(index) { return words }
-        }
-        while let index = items.indices.first(where: { items[$0].place == .working }) {
-            nextID += 1
-            items[index].id = nextID
-            // One more tile, then away.
-            if let words = enter(index) { return words }
-            if items[index].place == .working, let words = unregister(index) { return words }
+        rules.isPaused = false
+        changed(.pause)
+        repeat {
+            if isDue { announce() }
+            while let index = items.firstIndex(where: { $0.place == .called || $0.place == .refused }) {
+                if items[index].place == .refused { wait(index) } else if let words = look(index) { return words }
+            }
             if let words = fault { return words }
-        }
-        return items.contains { $0.place == .waiting } ? "somebody waits for ever" : nil
+            // One item after the other makes one more tile, then goes away.
+            if let index = items.firstIndex(where: { $0.place == .working }) {
+                items[index].place = .called
+                if let words = look(index) { return words }
+                if items[index].place == .working { unregister(index) }
+            }
+        } while isDue || items.contains { $0.place == .refused || $0.place == .working }
+        return items.allSatisfy { $0.place == .away } ? nil : "somebody waits for ever"
     }
 }

@@ -30,14 +30,14 @@ struct NightTests {
         #expect(seen.states > 10_000 && seen.transitions > 50_000, "\(seen)")
     }
 
-    @Test("a budget that is closed even for the only item, a gate that hands on to nobody: the batch stands still")
+    @Test("a budget that is closed even for the only item, a gate that waits for tickets that are gone: a standstill")
     func flaws() {
         var (budget, gate) = (PlainBudget(total: 3), PlainGate())
         #expect(Exploration.of(world(budget, gate)).fault == nil)
         budget.flaw = .closedForAll
         #expect(Exploration.of(world(budget, gate)).fault?.hasPrefix("the batch stands still") == true)
         budget.flaw = nil
-        gate.flaw = .handsOnToNobody
+        gate.flaw = .stoppedByTheGone
         #expect(Exploration.of(world(budget, gate)).fault?.hasPrefix("the batch stands still") == true)
     }
 
