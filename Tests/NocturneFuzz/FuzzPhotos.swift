@@ -1,4 +1,5 @@
 import CZlib
+import NocturneCore
 import NocturneFormats
 
 /// Photos, each of its kind: what begins otherwise is another target's.
@@ -50,12 +51,13 @@ enum FuzzPhotos {
         guard let facts = try? PhotoReader.readHeader(at: path, limits: limits) else { return true }
         _ = try? PhotoReader.read(at: path, limits: limits)
         let (width, height) = (facts.uprightWidth, facts.uprightHeight)
-        let part = PhotoReader.Part(columns: width / 3..<width / 3 + (width + 1) / 2, rows: height / 3..<height)
+        let (x, y) = (width / 3, height / 3)
+        let part = PixelBox(x: x, y: y, width: (width + 1) / 2, height: height - y)
         var sum = 0
         _ = try? PhotoReader.readBands(at: path, limits: limits, part: { _ in part }) { band in
             for row in 0..<band.rows.count {
                 sum &+= Int(band.samples[row * band.stride])
-                sum &+= Int(band.samples[row * band.stride + part.columns.count * 3 - 1])
+                sum &+= Int(band.samples[row * band.stride + part.width * 3 - 1])
             }
         }
         return sum >= 0

@@ -1,24 +1,8 @@
 internal import CPhoto
-internal import NocturneCore
+public import NocturneCore
 public import NocturneSystem
 
 extension PhotoReader {
-    /// Columns and rows of an upright picture, in pixels from the left and the top.
-    public struct Part: Hashable, Sendable {
-        /// From the left.
-        public var columns: Range<Int>
-        /// From the top.
-        public var rows: Range<Int>
-
-        /// - Parameters:
-        ///   - columns: from the left.
-        ///   - rows: from the top.
-        public init(columns: Range<Int>, rows: Range<Int>) {
-            self.columns = columns
-            self.rows = rows
-        }
-    }
-
     /// Some rows of a part of a picture, starting at the left edge of the part, 3 bytes per pixel. Valid only during the
     /// call.
     public struct Band: ~Copyable {
@@ -48,7 +32,7 @@ extension PhotoReader {
         at path: String,
         limits: PhotoLimits = PhotoLimits(),
         flag: CancellationFlag = CancellationFlag(),
-        part choose: (PhotoFacts) throws -> Part,
+        part choose: (PhotoFacts) throws -> PixelBox,
         _ take: (borrowing Band) throws -> Void
     ) throws -> PhotoFacts {
         let source = try open(path, limits)
@@ -56,8 +40,8 @@ extension PhotoReader {
         try flag.check()
         let part = try choose(facts)
         precondition(
-            !part.columns.isEmpty && !part.rows.isEmpty && part.columns.lowerBound >= 0 && part.rows.lowerBound >= 0
-                && part.columns.upperBound <= facts.uprightWidth && part.rows.upperBound <= facts.uprightHeight,
+            part.width > 0 && part.height > 0 && part.x >= 0 && part.y >= 0
+                && part.x + part.width <= facts.uprightWidth && part.y + part.height <= facts.uprightHeight,
             "a part outside the picture"
         )
         guard facts.orientation == 1, facts.scaleDenominator == 1 else {
@@ -67,9 +51,9 @@ extension PhotoReader {
         }
         try check(source.start(denominator: 1, memory: limits.bytes, flag: flag), source, path)
         // A JPEG decoder keeps whole blocks: more columns may come than were asked for.
-        let given = source.keepColumns(part.columns)
+        let given = source.keepColumns(part.x..<part.x + part.width)
         let rowBytes = given.count * 3
-        let offset = (part.columns.lowerBound - given.lowerBound) * 3
+        let offset = (part.x - given.lowerBound) * 3
         var block = [UInt8](repeating: 0, count: rowBytes * bandRows)
         let height = facts.storedHeight
         // To the last row, also below the part: only then is it certain that no pixel of the file is missing.
@@ -80,7 +64,7 @@ extension PhotoReader {
                 block.withUnsafeMutableBufferPointer { source.read(rows.count, into: $0.baseAddress!) }
             }
             try check(code, source, path)
-            let wanted = rows.clamped(to: part.rows)
+            let wanted = rows.clamped(to: part.y..<part.y + part.height)
             guard !wanted.isEmpty else { continue }
             try block.withUnsafeBufferPointer { block in
                 let start = (wanted.lowerBound - row) * rowBytes + offset
@@ -109,11 +93,13 @@ extension PhotoReader {
         )
     }
 
-    private static func whole(_ photo: Photo, _ part: Part, _ take: (borrowing Band) throws -> Void) throws {
+    private static func whole(_ photo: Photo, _ part: PixelBox, _ take: (borrowing Band) throws -> Void) throws {
         let width = photo.image.width
         try photo.image.samples.withUnsafeBufferPointer { samples in
-            let start = (part.rows.lowerBound * width + part.columns.lowerBound) * 3
-            try take(Band(samples: samples.baseAddress! + start, stride: width * 3, rows: part.rows))
+            let start = (part.y * width + part.x) * 3
+            try take(
+                Band(samples: samples.baseAddress! + start, stride: width * 3, rows: part.y..<part.y + part.height)
+            )
         }
     }
 }

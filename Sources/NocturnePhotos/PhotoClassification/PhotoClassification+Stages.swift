@@ -32,10 +32,7 @@ extension PhotoClassification {
                 guard facts.uprightWidth == source.photo.width, facts.uprightHeight == source.photo.height else {
                     throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
                 }
-                return PhotoReader.Part(
-                    columns: part.x..<part.x + part.width,
-                    rows: part.y..<part.y + part.height
-                )
+                return part
             },
             { resize.add($0.samples, stride: $0.stride, count: $0.rows.count) }
         )

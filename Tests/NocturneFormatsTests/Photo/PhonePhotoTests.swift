@@ -65,18 +65,18 @@ struct PhonePhotoTests {
     @Test("A part of a picture is what it is in the whole", arguments: names)
     func bands(_ name: String) throws {
         let whole = try PhotoReader.read(at: Self.path(name)).image
-        let part = PhotoReader.Part(columns: 7..<60, rows: 11..<90)
+        let part = PixelBox(x: 7, y: 11, width: 53, height: 79)
         var differing = 0
-        var next = part.rows.lowerBound
+        var next = part.y
         _ = try PhotoReader.readBands(at: Self.path(name), part: { _ in part }) { band in
             for row in 0..<band.rows.count {
-                let start = ((band.rows.lowerBound + row) * whole.width + part.columns.lowerBound) * 3
-                for sample in 0..<part.columns.count * 3
+                let start = ((band.rows.lowerBound + row) * whole.width + part.x) * 3
+                for sample in 0..<part.width * 3
                 where band.samples[row * band.stride + sample] != whole.samples[start + sample] { differing += 1 }
             }
             next = band.rows.upperBound
         }
-        #expect(differing == 0 && next == part.rows.upperBound)
+        #expect(differing == 0 && next == part.y + part.height)
     }
 
     @Test("A file cut anywhere is an error, or gives every pixel", arguments: names)

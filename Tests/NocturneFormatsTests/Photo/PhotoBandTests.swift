@@ -24,18 +24,18 @@ struct PhotoBandTests {
         }
     }
 
-    private func part(_ path: String, _ part: PhotoReader.Part) throws -> [UInt8] {
+    private func part(_ path: String, _ part: PixelBox) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        var next = part.rows.lowerBound
+        var next = part.y
         _ = try PhotoReader.readBands(at: path, part: { _ in part }) { band in
             #expect(band.rows.lowerBound == next)
             next = band.rows.upperBound
             for row in 0..<band.rows.count {
                 let start = band.samples + row * band.stride
-                bytes += UnsafeBufferPointer(start: start, count: part.columns.count * 3)
+                bytes += UnsafeBufferPointer(start: start, count: part.width * 3)
             }
         }
-        #expect(next == part.rows.upperBound)
+        #expect(next == part.y + part.height)
         return bytes
     }
 
@@ -49,15 +49,19 @@ struct PhotoBandTests {
             return first..<first + 1 + Int(random.next() % UInt64(length - first))
         }
         var parts = [
-            PhotoReader.Part(columns: 0..<width, rows: 0..<height),
-            PhotoReader.Part(columns: width / 2..<width, rows: 0..<1),
-            PhotoReader.Part(columns: 0..<(width + 1) / 2, rows: height - 1..<height),
+            PixelBox(x: 0, y: 0, width: width, height: height),
+            PixelBox(x: width / 2, y: 0, width: width - width / 2, height: 1),
+            PixelBox(x: 0, y: height - 1, width: (width + 1) / 2, height: 1),
         ]
-        for _ in 0..<12 { parts.append(PhotoReader.Part(columns: range(width), rows: range(height))) }
+        for _ in 0..<12 {
+            let (columns, rows) = (range(width), range(height))
+            let (x, y) = (columns.lowerBound, rows.lowerBound)
+            parts.append(PixelBox(x: x, y: y, width: columns.count, height: rows.count))
+        }
         for part in parts {
-            let expected = part.rows.flatMap { row in
-                let (first, end) = (row * width + part.columns.lowerBound, row * width + part.columns.upperBound)
-                return whole.samples[first * 3..<end * 3]
+            let expected = (part.y..<part.y + part.height).flatMap { row in
+                let first = row * width + part.x
+                return whole.samples[first * 3..<(first + part.width) * 3]
             }
             #expect(try self.part(path, part) == expected, "\(part)")
         }
@@ -94,14 +98,14 @@ struct PhotoBandTests {
             // The part lies above the damage, and still there is one.
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             let cut = try folder.write(Array(bytes.prefix(bytes.count * 3 / 4)), to: "cut.jpg")
-            #expect(throws: PhotoError.self) { try part(cut.path, PhotoReader.Part(columns: 0..<20, rows: 0..<20)) }
+            #expect(throws: PhotoError.self) { try part(cut.path, PixelBox(x: 0, y: 0, width: 20, height: 20)) }
         }
         let flag = CancellationFlag()
         #expect(throws: CancelledError.self) {
             try PhotoReader.readBands(
                 at: path,
                 flag: flag,
-                part: { _ in PhotoReader.Part(columns: 0..<9, rows: 0..<400) }
+                part: { _ in PixelBox(x: 0, y: 0, width: 9, height: 400) }
             ) {
                 _ in
                 flag.cancel()
