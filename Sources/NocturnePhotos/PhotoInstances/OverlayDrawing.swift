@@ -31,17 +31,46 @@ enum OverlayDrawing {
         return try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
     }
 
-    /// Blends a third of a colour into a pixel; on an outline the pixel gets the colour itself.
+    /// Blends a third of a label's colour into its pixels; its outline, two pixels wide, gets the colour itself.
+    /// - Parameters:
+    ///   - map: row after row; 0 for pixels without a label.
+    ///   - area: the part of the image that the map covers.
+    ///   - colors: by label.
+    ///   - beyond: whether pixels beyond the map count as the same label.
+    /// - Throws: `CancelledError`.
     static func tint(
-        _ samples: UnsafeMutableBufferPointer<UInt8>,
-        _ pixel: Int,
-        with color: SIMD3<UInt8>,
-        isOutline: Bool
-    ) {
-        for channel in 0..<3 {
-            let own = UInt16(color[channel])
-            let mixed = (UInt16(samples[3 * pixel + channel]) * 2 + own) / 3
-            samples[3 * pixel + channel] = UInt8(isOutline ? own : mixed)
+        _ image: inout RGBImage,
+        _ map: [UInt16],
+        in area: PixelBox,
+        colors: [SIMD3<UInt8>],
+        beyond: Bool,
+        flag: CancellationFlag
+    ) throws {
+        let (imageWidth, width, height) = (image.width, area.width, area.height)
+        precondition(area.fits(width: image.width, height: image.height) && map.count == width * height)
+        try map.withUnsafeBufferPointer { map in
+            try image.samples.withUnsafeMutableBufferPointer { samples in
+                for y in 0..<height {
+                    try flag.check()
+                    for x in 0..<width {
+                        let place = y * width + x
+                        let value = map[place]
+                        guard value != 0 else { continue }
+                        let isInner = (1...2).allSatisfy { step in
+                            (x < step ? beyond : map[place - step] == value)
+                                && (x + step >= width ? beyond : map[place + step] == value)
+                                && (y < step ? beyond : map[place - step * width] == value)
+                                && (y + step >= height ? beyond : map[place + step * width] == value)
+                        }
+                        let pixel = 3 * ((area.y + y) * imageWidth + area.x + x)
+                        for channel in 0..<3 {
+                            let own = UInt16(colors[Int(value)][channel])
+                            let mixed = (UInt16(samples[pixel + channel]) * 2 + own) / 3
+                            samples[pixel + channel] = UInt8(isInner ? mixed : own)
+                        }
+                    }
+                }
+            }
         }
     }
 
@@ -55,7 +84,7 @@ enum OverlayDrawing {
         var image = try reduced(photo, longestSide: longestSide, flag: flag)
         for instance in instances {
             try flag.check()
-            paint(instance, of: (photo.width, photo.height), into: &image)
+            try paint(instance, of: (photo.width, photo.height), into: &image, flag: flag)
         }
         for instance in instances { number(instance, of: (photo.width, photo.height), into: &image) }
         return image
@@ -64,17 +93,19 @@ enum OverlayDrawing {
     private static func paint(
         _ instance: PhotoInstances.FoundInstance,
         of photo: (width: Int, height: Int),
-        into image: inout RGBImage
-    ) {
+        into image: inout RGBImage,
+        flag: CancellationFlag
+    ) throws {
         let color = colors[(instance.id - 1) % colors.count]
         let stepX = Double(image.width) / Double(photo.width)
         let stepY = Double(image.height) / Double(photo.height)
-        // The part of the overlay covered by the instance, as a separate mask.
+        // The part of the overlay around the instance.
         let left = Int(Double(instance.box.x) * stepX)
         let top = Int(Double(instance.box.y) * stepY)
         let right = min(Int(Double(instance.box.x + instance.box.width) * stepX) + 1, image.width)
         let bottom = min(Int(Double(instance.box.y + instance.box.height) * stepY) + 1, image.height)
-        var area = CoveredArea(width: max(right - left, 1), height: max(bottom - top, 1))
+        let area = PixelBox(x: left, y: top, width: max(right - left, 1), height: max(bottom - top, 1))
+        var covered = [UInt16](repeating: 0, count: area.width * area.height)
         instance.mask.forEachRun { x, rows in
             // The overlay column whose centre lies in this column of the photo.
             let place = Int((Double(x) + 0.5) * stepX)
@@ -83,53 +114,10 @@ enum OverlayDrawing {
             let first = Int((Double(rows.lowerBound) * stepY + 0.5).rounded(.down))
             let last = Int((Double(rows.upperBound) * stepY + 0.5).rounded(.down))
             let from = max(first, top)
-            area.cover(column: place - left, rows: from - top..<max(from, min(last, bottom)) - top)
+            for y in from..<max(from, min(last, bottom)) { covered[(y - top) * area.width + place - left] = 1 }
         }
-        area.tint(&image, left: left, top: top, with: color)
-    }
-
-    /// The part of the overlay that an instance covers, with an empty border, so that every pixel has neighbours.
-    private struct CoveredArea {
-        /// As wide as the outline, whose test looks two pixels away.
-        private static let border = 2
-
-        let width: Int
-        let height: Int
-        private let rowLength: Int
-        /// Row after row, with the border on all sides.
-        private var isInside: [Bool]
-
-        init(width: Int, height: Int) {
-            (self.width, self.height) = (width, height)
-            rowLength = width + 2 * Self.border
-            isInside = [Bool](repeating: false, count: rowLength * (height + 2 * Self.border))
-        }
-
-        mutating func cover(column: Int, rows: Range<Int>) {
-            for y in rows { isInside[(y + Self.border) * rowLength + column + Self.border] = true }
-        }
-
-        /// Blends a third of the colour into the pixels, and draws the outline, two pixels wide, in the colour itself.
-        func tint(_ image: inout RGBImage, left: Int, top: Int, with color: SIMD3<UInt8>) {
-            let imageWidth = image.width
-            precondition(left >= 0 && top >= 0 && left + width <= imageWidth && top + height <= image.height)
-            isInside.withUnsafeBufferPointer { inside in
-                image.samples.withUnsafeMutableBufferPointer { samples in
-                    for y in 0..<height {
-                        for x in 0..<width {
-                            let place = (y + Self.border) * rowLength + x + Self.border
-                            guard inside[place] else { continue }
-                            let isInner =
-                                inside[place - 2] && inside[place - 1] && inside[place + 1] && inside[place + 2]
-                                && inside[place - 2 * rowLength] && inside[place - rowLength]
-                                && inside[place + rowLength] && inside[place + 2 * rowLength]
-                            let pixel = (top + y) * imageWidth + left + x
-                            OverlayDrawing.tint(samples, pixel, with: color, isOutline: !isInner)
-                        }
-                    }
-                }
-            }
-        }
+        // What lies beyond the area is not the instance's.
+        try tint(&image, covered, in: area, colors: [.zero, color], beyond: false, flag: flag)
     }
 
     // MARK: Numbers

@@ -12,16 +12,18 @@ extension PhotoSegmentation {
         /// Of the photo in the overlay; it is never larger than the photo itself.
         let longestSide: Int
 
-        /// The width of an outline on each side of a boundary, in pixels of the overlay.
-        private static let outline = 2
-
         /// - Parameter labels: `[y][x]` on the pixels of the photo.
         /// - Throws: `NumericsError`, `CancelledError`.
         func draw(_ map: FrozenVoxels<UInt16>, on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
             var picture = try OverlayDrawing.reduced(photo, longestSide: longestSide, flag: flag)
             let size = (picture.width, picture.height)
             let reduced = Self.reduced(map, of: (photo.width, photo.height), to: size)
-            try tint(&picture, reduced, flag: flag)
+            // A table for all values of a pixel, instead of a search among the labels for each.
+            var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)
+            for label in labels { colors[Int(label.value)] = Self.color(label) }
+            let whole = PixelBox(x: 0, y: 0, width: size.0, height: size.1)
+            // The border of the photo is not an outline.
+            try OverlayDrawing.tint(&picture, reduced, in: whole, colors: colors, beyond: true, flag: flag)
             return PictureLegend(entries: legend(of: photo)).drawn(below: picture)
         }
 
@@ -61,36 +63,6 @@ extension PhotoSegmentation {
                         for column in columns {
                             result.initializeElement(at: count, to: map[row * photo.width + column])
                             count += 1
-                        }
-                    }
-                }
-            }
-        }
-
-        /// Blends a third of a label's colour into its pixels, and draws its outline in the colour itself. The border of the photo is
-        /// not an outline.
-        private func tint(_ picture: inout RGBImage, _ map: [UInt16], flag: CancellationFlag) throws {
-            let (width, height) = (picture.width, picture.height)
-            var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)
-            // A table for all values of a pixel, instead of a search among the labels for each.
-            for label in labels { colors[Int(label.value)] = Self.color(label) }
-            try map.withUnsafeBufferPointer { map in
-                try picture.samples.withUnsafeMutableBufferPointer { samples in
-                    for y in 0..<height {
-                        try flag.check()
-                        for x in 0..<width {
-                            let place = y * width + x
-                            let value = map[place]
-                            guard value != 0 else { continue }
-                            let color = colors[Int(value)]
-                            // Pixels beyond the border count as the same label.
-                            let isInner = (1...Self.outline).allSatisfy { step in
-                                (x < step || map[place - step] == value)
-                                    && (x + step >= width || map[place + step] == value)
-                                    && (y < step || map[place - step * width] == value)
-                                    && (y + step >= height || map[place + step * width] == value)
-                            }
-                            OverlayDrawing.tint(samples, place, with: color, isOutline: !isInner)
                         }
                     }
                 }
