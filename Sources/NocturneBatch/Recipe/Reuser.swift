@@ -12,7 +12,6 @@ actor Reuser: StageActor {
     }
 
     nonisolated let link: StageLink<Request, ItemProduct>
-    var active = ActiveItems()
 
     /// As many as those of the writer, so that their commits share one flush.
     nonisolated var workers: Int { 16 }
@@ -43,9 +42,8 @@ actor Reuser: StageActor {
             let (item, request) = (message.item, message.payload)
             try FaultPoint.stage.pass(of: item.item.name)
             try item.checkInputs()
-            try FileSystem.makeFolder(item.context.staging)
-            try FileSystem.makeEmptyFolder(item.stagedResult)
-            return try request.result.copy(to: item.stagedResult, flag: item.flag, recognize: request.recognize)
+            let folder = try item.makeStagedResult()
+            return try request.result.copy(to: folder, flag: item.flag, recognize: request.recognize)
         }
     }
 }

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 public import NocturneJournal
+import NocturneSystem
 
 /// Where a recipe's list of stages begins: `start.load(load).prepare(prepare).….write(write)`.
 public struct StageBuilder<Source: Codable & Sendable>: Sendable {
@@ -12,7 +13,15 @@ public struct StageBuilder<Source: Codable & Sendable>: Sendable {
         StageSequence(last: .load) { assembly, items in
             let output = BoundedChannel<StageMessage<Loaded>>(items: items)
             let link = StageLink(.load, from: assembly.requests, to: output, assembly.environment)
-            assembly.stages.append(Loader(link, load))
+            // Two at once: while one waits for the disk the other decodes.
+            let stage = BlockingStage(link, workers: 2) { message, _ in
+                let item = message.item
+                let loaded = try load(message.payload, item.item, item.context)
+                // What was read while it was being replaced is not what the fingerprint was made of.
+                try item.checkInputs()
+                return loaded
+            }
+            assembly.stages.append(stage)
             return output
         }
     }
@@ -63,17 +72,35 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
         _ write: @escaping @Sendable (consuming Payload, String, RecipeItem, StageContext) throws -> ItemProduct
     ) -> RecipeStages<Source> {
         RecipeStages { [assemble] assembly in
-            // As many as the writer takes at a time, so that small items are committed together.
-            let input = assemble(&assembly, 16)
-            let committer = assembly.committer
+            // Many at once, so that the commits of small items meet and share one flush.
+            let workers = 16
+            let input = assemble(&assembly, workers)
+            let (environment, committer, facts) = (assembly.environment, assembly.committer, assembly.facts)
             let link = StageLink<Payload, ItemProduct>(
                 stage: .write,
                 input: input,
-                environment: assembly.environment,
+                environment: environment,
                 send: { await committer.commit($0) },
                 finish: {}
             )
-            assembly.stages.append(Writer(link, facts: assembly.facts, write))
+            let stage = BlockingStage(link, workers: workers) { message, begun in
+                let item = message.item
+                // A source that changed while it was processed has no valid result.
+                try item.checkInputs()
+                let folder = try item.makeStagedResult()
+                let product = try write(message.payload, folder, item.item, item.context)
+                var seconds = message.seconds
+                // Without the time of pauses, as all other stages measure.
+                seconds[.write] = (environment.gate.workTime - begun).inSeconds
+                let report = try facts.report(
+                    seconds: seconds,
+                    itemPeakBytes: item.plan.peak(),
+                    finishedAt: environment.time.wallClock.timestamp
+                )
+                try FileSystem.write(folder + "/run.json", report)
+                return product
+            }
+            assembly.stages.append(stage)
         }
     }
 

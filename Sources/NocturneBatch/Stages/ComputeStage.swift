@@ -6,7 +6,6 @@ import NocturneSystem
 /// Its jobs run on the compute pool, one at a time.
 actor ComputeStage<Input: Sendable, Output: Sendable>: StageActor {
     nonisolated let link: StageLink<Input, Output>
-    var active = ActiveItems()
     private let compute: StageFunction<Input, Output>
     private let executor: PoolSerialExecutor
 

@@ -1,7 +1,7 @@
 import NocturneConcurrency
 import NocturneSystem
 
-/// One stage of a pipeline: an actor that owns the items it works on, with the times at which it began them.
+/// One stage of a pipeline: an actor that owns the items it works on.
 ///
 /// A stage defines in ``work(on:)`` what it does with one item. Taking items, measuring, handing over and ending is the same
 /// for all and stands here once. An error ends the item, never the stage.
@@ -12,7 +12,6 @@ protocol StageActor: Actor {
     nonisolated var link: StageLink<Input, Output> { get }
     /// How many items are worked on at a time. With more than one, ``work(on:)`` waits for threads elsewhere.
     nonisolated var workers: Int { get }
-    var active: ActiveItems { get set }
 
     func work(on message: StageMessage<Input>) async throws -> Output
 }
@@ -63,7 +62,7 @@ extension StageActor {
             await environment.end(item, .postponed(postponement), seconds: message.seconds)
             return nil
         }
-        active.begin(item.id, at: environment.gate.workTime)
+        let start = environment.gate.workTime
         environment.stalls?.enter(item, link.stage)
         await environment.progress.entered(item.id, link.stage)
         var seconds = message.seconds
@@ -71,30 +70,16 @@ extension StageActor {
             try await environment.health.checkHold()
             let output = try await work(on: message)
             environment.stalls?.leave(item.id)
-            seconds[link.stage] = active.end(item.id, at: environment.gate.workTime)
+            seconds[link.stage] = (environment.gate.workTime - start).inSeconds
             await environment.progress.left(item.id, link.stage)
             return StageMessage(item: item, payload: output, seconds: seconds)
         } catch {
-            seconds[link.stage] = active.end(item.id, at: environment.gate.workTime)
+            seconds[link.stage] = (environment.gate.workTime - start).inSeconds
             await environment.progress.left(item.id, link.stage)
             await environment.end(item, in: link.stage, with: error, seconds: seconds)
             return nil
         }
     }
-}
-
-/// The items that a stage works on.
-struct ActiveItems: Sendable {
-    private var starts: [Int64: Duration] = [:]
-
-    mutating func begin(_ id: Int64, at time: Duration) { starts[id] = time }
-
-    /// - Returns: the seconds since it was begun.
-    mutating func end(_ id: Int64, at time: Duration) -> Double {
-        starts.removeValue(forKey: id).map { (time - $0).inSeconds } ?? 0
-    }
-
-    func seconds(of id: Int64, at time: Duration) -> Double { starts[id].map { (time - $0).inSeconds } ?? 0 }
 }
 
 /// How a stage is joined to its neighbours.

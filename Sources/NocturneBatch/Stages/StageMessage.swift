@@ -23,6 +23,16 @@ struct ActiveItem: Sendable {
     /// Its file, when there is but one: what it hangs in while it is loaded.
     var onlyInput: String? { inputs.count == 1 ? inputs[0].path : nil }
 
+    /// The folder in staging that becomes the item's result.
+    var stagedResult: String { context.staging + "/result" }
+
+    /// Makes ``stagedResult``, empty.
+    func makeStagedResult() throws(FileSystemError) -> String {
+        try FileSystem.makeFolder(context.staging)
+        try FileSystem.makeEmptyFolder(stagedResult)
+        return stagedResult
+    }
+
     /// Shrinks the lease to what the later stages need.
     func shrinkLease(after stage: Stage) {
         lease.shrink(to: stage.next.map { plan.peak(from: $0) } ?? 0)

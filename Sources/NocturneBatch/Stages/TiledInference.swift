@@ -14,7 +14,6 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
     typealias Start = @Sendable (Sessions, consuming Prepared, RecipeItem, StageContext) throws -> Run
 
     nonisolated let link: StageLink<Prepared, Run.Inferred>
-    var active = ActiveItems()
     private let makeSessions: @Sendable () -> Sessions
     private var sessions: Sessions
     private let start: Start
