@@ -4,7 +4,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
-import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -18,9 +17,7 @@ extension PhotoSegmentation {
         let photo: Photo
         let labels: LabelVolume
         /// All labels of the package, in its order.
-        let measured: [Label]
-        let cleaning: [LabelCleaning]
-        let confidence: [UInt16: LabelConfidence]
+        let entries: [PhotoSegmentationResult.Label]
         let engine: ResultEngine
         let notes: [Note]
     }
@@ -43,16 +40,22 @@ extension PhotoSegmentation {
             connectivity: .corners,
             scope: scope
         )
-        let colors = try Label.colorSums(labels.voxels, on: image, flag: scope.flag)
+        let colors = try Self.colorSums(labels.voxels, on: image, flag: scope.flag)
+        let entries = zip(model.package.labels, measurements).map { label, measured in
+            PhotoSegmentationResult.Label(
+                label,
+                measured,
+                color: colors[label.value] ?? .zero,
+                of: image,
+                confidence: inferred.confidence[label.value],
+                cleaning: cleaning.first { $0.value == label.value }
+            )
+        }
         return FinishedPhoto(
             record: inferred.record,
             photo: inferred.photo,
             labels: labels,
-            measured: measurements.map {
-                Label($0, colors[$0.value] ?? SIMD3(0, 0, 0), of: (image.width, image.height))
-            },
-            cleaning: cleaning,
-            confidence: inferred.confidence,
+            entries: entries,
             engine: inferred.used.engine,
             notes: inferred.used.notes + inferred.photo.facts.notes
                 + model.settings.input.notes(inferred.photo.facts)
@@ -73,7 +76,7 @@ extension PhotoSegmentation {
         let model = try model(finished.record.model)
         let overlay = Overlay(
             labels: model.package.labels,
-            measured: finished.measured,
+            entries: finished.entries,
             longestSide: options.overlay.side
         )
         let picture = try overlay.draw(finished.labels.voxels, on: finished.photo.image, flag: context.scope.flag)

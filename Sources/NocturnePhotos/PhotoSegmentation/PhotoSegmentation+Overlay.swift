@@ -8,7 +8,7 @@ extension PhotoSegmentation {
     struct Overlay {
         /// All labels of the package.
         let labels: [ModelLabel]
-        let measured: [Label]
+        let entries: [PhotoSegmentationResult.Label]
         /// Of the photo in the overlay; it is never larger than the photo itself.
         let longestSide: Int
 
@@ -28,9 +28,9 @@ extension PhotoSegmentation {
         }
 
         private func legend(of photo: RGBImage) -> [PictureLegend.Entry] {
-            zip(labels, measured).compactMap { label, measured in
-                guard measured.pixels > 0 else { return nil }
-                let percent = 100 * Double(measured.pixels) / Double(photo.width * photo.height)
+            zip(labels, entries).compactMap { label, entry in
+                guard entry.pixels > 0 else { return nil }
+                let percent = 100 * Double(entry.pixels) / Double(photo.width * photo.height)
                 return PictureLegend.Entry(text: "\(label.name)  \(Self.text(percent)) %", color: Self.color(label))
             }
         }

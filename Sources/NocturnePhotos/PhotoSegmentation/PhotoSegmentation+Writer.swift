@@ -56,7 +56,7 @@ extension PhotoSegmentation {
                 engine: finished.engine,
                 options: options.inResults,
                 labelMap: .init(file: Self.labelFile, bitDepth: bits),
-                labels: zip(model.package.labels, finished.measured).map(entry),
+                labels: finished.entries,
                 files: files,
                 notes: notes.texts,
                 noteCodes: notes.codes
@@ -64,31 +64,8 @@ extension PhotoSegmentation {
             return try result.write(into: folder, notes)
         }
 
-        private func entry(for label: ModelLabel, _ measured: Label) -> PhotoSegmentationResult.Label {
-            let isPresent = measured.pixels > 0
-            let status: LabelMeasurement.Status =
-                isPresent ? measured.touchesBorder ? .touchesBorder : .complete : .absent
-            return PhotoSegmentationResult.Label(
-                value: Int(label.value),
-                name: label.name,
-                color: label.color.description,
-                code: label.code,
-                status: status.rawValue,
-                pixels: measured.pixels,
-                share: (Double(measured.pixels) / Double(image.width * image.height)).inMillionths,
-                components: measured.components,
-                largestComponentShare: measured.largestComponentShare.map(\.inMillionths),
-                box: measured.box,
-                centroid: measured.centroid.map { [$0.x.inMillionths, $0.y.inMillionths] },
-                meanColor: measured.meanColor.map { [$0.x.inMillionths, $0.y.inMillionths, $0.z.inMillionths] },
-                // A mean needs at least one pixel.
-                confidence: isPresent ? finished.confidence[label.value]?.inMillionths : nil,
-                cleaning: finished.cleaning.first { $0.value == label.value }.map { .init($0) }
-            )
-        }
-
         private var allNotes: [Note] {
-            let absent = zip(model.package.labels, finished.measured).filter { $1.pixels == 0 }.map(\.0.name)
+            let absent = finished.entries.filter { $0.pixels == 0 }.map(\.name)
             return finished.notes + (absent.isEmpty ? [] : [.notFound(absent)])
         }
 
@@ -97,16 +74,16 @@ extension PhotoSegmentation {
             let masks = try finished.labels.voxels.withUnsafeBufferPointer {
                 try RunLengthMask.masks(of: $0, width: image.width, height: image.height, flag: scope.flag)
             }
-            let present = finished.measured.filter { $0.pixels > 0 }
+            let present = finished.entries.filter { $0.pixels > 0 }
             let annotations = present.enumerated().compactMap { index, label -> COCODocument.Annotation? in
-                guard let box = label.box, let mask = masks[label.value] else { return nil }
+                guard let box = label.box, let mask = masks[UInt16(label.value)] else { return nil }
                 return .init(
                     id: index + 1,
-                    category: Int(label.value),
+                    category: label.value,
                     box: box,
                     area: label.pixels,
                     mask: .init(mask),
-                    score: finished.confidence[label.value].map { $0.meanProbability.inMillionths }
+                    score: label.confidence?.meanProbability
                 )
             }
             let categories = model.package.labels.map { COCODocument.Category(id: Int($0.value), name: $0.name) }
