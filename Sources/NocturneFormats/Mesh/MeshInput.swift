@@ -21,13 +21,9 @@ struct MeshInput: ~Copyable {
         do { return try FileDescriptor(reading: path) } catch { throw MeshFileError(.unreadable, reading: error) }
     }
 
-    /// The next bytes, or fewer at the end of the file.
-    func read(count: Int) throws(MeshFileError) -> [UInt8] {
-        do { return try file.read(count: count) } catch { throw MeshFileError(.unreadable, reading: error) }
-    }
-
-    /// The bytes from `offset` on, or fewer at the end of the file.
-    func read(count: Int, at offset: Int) throws(MeshFileError) -> [UInt8] {
+    /// So many bytes, or fewer at the end of the file.
+    /// - Parameter offset: where in the file; nil to continue after the last reading.
+    func read(count: Int, at offset: Int? = nil) throws(MeshFileError) -> [UInt8] {
         do { return try file.read(count: count, at: offset) } catch { throw MeshFileError(.unreadable, reading: error) }
     }
 

@@ -135,18 +135,29 @@ public struct FileDescriptor: ~Copyable {
     // MARK: Reading
 
     /// Reads what one call gives, at most the buffer; 0 at the end of the file.
-    public func readSome(into buffer: UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int {
-        try repeated(.read, points.read) {
-            Glibc.read(number, buffer.baseAddress, min(buffer.count, Self.largestTransfer))
+    /// - Parameter offset: where in the file; nil to continue after the last reading.
+    public func readSome(
+        into buffer: UnsafeMutableRawBufferPointer,
+        at offset: Int? = nil
+    ) throws(FileSystemError) -> Int {
+        let size = min(buffer.count, Self.largestTransfer)
+        return try repeated(.read, points.read) {
+            guard let offset else { return Glibc.read(number, buffer.baseAddress, size) }
+            return pread(number, buffer.baseAddress, size, off_t(offset))
         }
     }
 
     /// Fills the buffer as far as the file reaches.
+    /// - Parameter offset: where in the file; nil to continue after the last reading.
     /// - Returns: the bytes read.
-    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int {
+    public func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        at offset: Int? = nil
+    ) throws(FileSystemError) -> Int {
         var filled = 0
         while filled < buffer.count {
-            let count = try readSome(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = try readSome(into: rest, at: offset.map { $0 + filled })
             if count == 0 { break }
             filled += count
         }
@@ -158,29 +169,20 @@ public struct FileDescriptor: ~Copyable {
         guard lseek(number, off_t(count), SEEK_CUR) >= 0 else { throw FileSystemError(.read, path: path, code: errno) }
     }
 
-    /// The next `count` bytes, or fewer at the end of the file.
-    public func read(count: Int) throws(FileSystemError) -> [UInt8] {
-        try filled(count) { (buffer) throws(FileSystemError) in try read(into: buffer) }
-    }
-
-    /// The `count` bytes from `offset` on, or fewer at the end of the file.
-    public func read(count: Int, at offset: Int) throws(FileSystemError) -> [UInt8] {
-        try filled(count) { (buffer) throws(FileSystemError) in try read(into: buffer, at: offset) }
-    }
-
-    /// Fills the buffer from `offset` on, as far as the file reaches.
-    /// - Returns: the bytes read.
-    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileSystemError) -> Int {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let got = try repeated(.read, points.read) {
-                pread(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + filled))
+    /// So many bytes, or fewer at the end of the file.
+    /// - Parameter offset: where in the file; nil to continue after the last reading.
+    public func read(count: Int, at offset: Int? = nil) throws(FileSystemError) -> [UInt8] {
+        var error: FileSystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            do throws(FileSystemError) {
+                let whole = UnsafeMutableRawBufferPointer(buffer)
+                filled = try read(into: UnsafeMutableRawBufferPointer(rebasing: whole[..<count]), at: offset)
+            } catch let failure {
+                error = failure
             }
-            if got == 0 { break }
-            filled += got
         }
-        return filled
+        if let error { throw error }
+        return bytes
     }
 
     /// Everything from here to the end of the file.
@@ -211,23 +213,15 @@ public struct FileDescriptor: ~Copyable {
     // MARK: Writing
 
     /// Writes all bytes.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws(FileSystemError) {
+    /// - Parameter offset: where in the file, which moves no position; nil to continue after the last writing.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(FileSystemError) {
         var done = 0
         while done < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let size = min(rest.count, Self.largestTransfer)
             done += try repeated(.write, points.write) {
-                Glibc.write(number, rest.baseAddress, min(rest.count, Self.largestTransfer))
-            }
-        }
-    }
-
-    /// Writes all bytes at `offset`, which moves no position.
-    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(FileSystemError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-            done += try repeated(.write, points.write) {
-                pwrite(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + done))
+                guard let offset else { return Glibc.write(number, rest.baseAddress, size) }
+                return pwrite(number, rest.baseAddress, size, off_t(offset + done))
             }
         }
     }
@@ -276,23 +270,5 @@ public struct FileDescriptor: ~Copyable {
             if result >= 0 { return result }
             if errno != EINTR { throw FileSystemError(operation, path: path, code: errno) }
         }
-    }
-
-    private func filled(
-        _ count: Int,
-        _ fill: (UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int
-    ) throws(FileSystemError) -> [UInt8] {
-        var error: FileSystemError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            do throws(FileSystemError) {
-                filled = try fill(
-                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
-                )
-            } catch let failure {
-                error = failure
-            }
-        }
-        if let error { throw error }
-        return bytes
     }
 }
