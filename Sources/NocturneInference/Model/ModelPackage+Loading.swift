@@ -1,5 +1,5 @@
 internal import Foundation
-public import NocturneSystem
+import NocturneSystem
 
 extension ModelPackage {
     /// The name of the description file in a package folder.
@@ -11,16 +11,14 @@ extension ModelPackage {
     /// Reads `model.json` of a folder and checks all its values, then the sizes and digests of the files it lists.
     ///
     /// The networks are not parsed. Unknown keys are ignored. Reads all files once when digests are verified (about 1
-    /// GB per second), with a buffer of 1 MiB; blocks, so call it on a ``BlockingPool``.
+    /// GB per second); blocks, so call it on a ``BlockingPool``.
     /// - Parameters:
     ///   - folder: The package folder.
     ///   - verifyDigests: Without it, sizes are checked but contents are not read.
-    ///   - flag: Checked between blocks of 1 MiB.
     ///   - validate: Checks the task and its section, before the files are read; see ``ModelSettings``.
     public static func load(
         folder: String,
         verifyDigests: Bool = true,
-        flag: CancellationFlag = CancellationFlag(),
         validate: (ModelPackage) throws(ModelPackageError) -> Void = { _ in }
     ) throws(ModelPackageError) -> ModelPackage {
         let file = folder + "/" + documentName
@@ -61,7 +59,7 @@ extension ModelPackage {
         )
         // Before the files are read, which takes much longer.
         try validate(package)
-        for file in package.files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
+        for file in package.files { try check(file, in: folder, verifyDigest: verifyDigests) }
         return package
     }
 
@@ -85,7 +83,7 @@ extension ModelPackage {
     private static let maximumDocumentBytes = 16 << 20
 
     private static func document(at file: String) throws(ModelPackageError) -> [UInt8] {
-        let size = try sizeOfRegularFile(file)
+        let size = FileSystem.size(file) ?? 0
         guard size <= maximumDocumentBytes else {
             throw ModelPackageError(
                 code: .wrongSize,
@@ -94,36 +92,25 @@ extension ModelPackage {
                 found: "\(size)"
             )
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(size)
-        try read(file, flag: CancellationFlag()) { block in
-            // The file may have grown since its size was read.
-            if bytes.count + block.count <= maximumDocumentBytes { bytes.append(contentsOf: block) }
+        return try reading(file) { () throws(FileSystemError) in try FileSystem.read(file, limit: maximumDocumentBytes)
         }
-        return bytes
     }
 
-    private static func check(
-        _ file: ModelFile,
-        in folder: String,
-        verifyDigest: Bool,
-        flag: CancellationFlag
-    ) throws(ModelPackageError) {
+    private static func check(_ file: ModelFile, in folder: String, verifyDigest: Bool) throws(ModelPackageError) {
         let path = folder + "/" + file.path
-        // Sizes first: an incomplete copy is found without reading it.
-        let size = try sizeOfRegularFile(path)
-        guard size == file.bytes else {
-            throw ModelPackageError(
-                code: .wrongSize,
-                file: path,
-                expected: "\(file.bytes) bytes",
-                found: "\(size) bytes"
-            )
+        // Sizes first: an incomplete copy is found without reading it. A file without one is refused by the reading.
+        if let size = FileSystem.size(path) {
+            guard size == file.bytes else {
+                throw ModelPackageError(
+                    code: .wrongSize,
+                    file: path,
+                    expected: "\(file.bytes) bytes",
+                    found: "\(size) bytes"
+                )
+            }
+            guard verifyDigest else { return }
         }
-        guard verifyDigest else { return }
-        var digester = ContentDigester()
-        try read(path, flag: flag) { digester.update($0) }
-        let found = digester.finish()
+        let found = try reading(path) { () throws(FileSystemError) in try FileSystem.digest(path).digest }
         guard found == file.sha256 else {
             throw ModelPackageError(
                 code: .wrongDigest,
@@ -134,50 +121,17 @@ extension ModelPackage {
         }
     }
 
-    private static func sizeOfRegularFile(_ path: String) throws(ModelPackageError) -> Int {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw ModelPackageError(
-                code: .unreadableFile,
-                file: path,
-                expected: "a file",
-                found: String(cString: strerror(errno))
-            )
-        }
-        // A pipe or device could block indefinitely.
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw ModelPackageError(
-                code: .unreadableFile,
-                file: path,
-                expected: "a regular file",
-                found: "not a regular file"
-            )
-        }
-        return Int(status.st_size)
-    }
-
-    private static func read(
+    private static func reading<R>(
         _ path: String,
-        flag: CancellationFlag,
-        _ body: (UnsafeRawBufferPointer) -> Void
-    ) throws(ModelPackageError) {
-        do {
-            let file = try FileDescriptor(reading: path)
-            try file.forEachPiece(of: 1 << 20) { piece throws(FileSystemError) in
-                guard !flag.isCancelled else { return false }
-                body(piece)
-                return true
-            }
-        } catch {
+        _ body: () throws(FileSystemError) -> R
+    ) throws(ModelPackageError) -> R {
+        do { return try body() } catch {
             throw ModelPackageError(
                 code: .unreadableFile,
                 file: path,
                 expected: "a readable file",
-                found: errnoText(error.code)
+                found: error.isNotRegularFile ? "not a regular file" : errnoText(error.code)
             )
-        }
-        if flag.isCancelled {
-            throw ModelPackageError(code: .cancelled, file: path, expected: "to be read", found: "a cancellation")
         }
     }
 

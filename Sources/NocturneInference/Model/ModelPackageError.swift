@@ -26,8 +26,6 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case wrongSize
         /// A file of the right size has another SHA-256.
         case wrongDigest
-        /// Loading was cancelled.
-        case cancelled
     }
 
     /// A file of the package is missing, damaged or not as this version expects it.

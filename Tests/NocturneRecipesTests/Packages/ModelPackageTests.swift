@@ -250,19 +250,6 @@ struct ModelPackageTests {
         }
     }
 
-    @Test("a raised flag stops the reading of files")
-    func cancelled() throws {
-        try TemporaryFolder.with { place in
-            let folder = try PackageBuilder.write(into: place)
-            let flag = CancellationFlag()
-            flag.cancel()
-            let error = try #require(throws: ModelPackageError.self) {
-                try ModelPackage.checked(folder: folder, flag: flag)
-            }
-            #expect(error.code == .cancelled)
-        }
-    }
-
     @Test("files larger than a block are digested whole")
     func largeFile() throws {
         try TemporaryFolder.with { place in

@@ -111,10 +111,9 @@ extension ModelPackage {
     /// Loads a package and checks the section of its task, as the program does.
     static func checked(
         folder: String,
-        verifyDigests: Bool = true,
-        flag: CancellationFlag = CancellationFlag()
+        verifyDigests: Bool = true
     ) throws(ModelPackageError) -> ModelPackage {
-        try load(folder: folder, verifyDigests: verifyDigests, flag: flag) { package throws(ModelPackageError) in
+        try load(folder: folder, verifyDigests: verifyDigests) { package throws(ModelPackageError) in
             try RecipeRegistry.all.validate(package)
         }
     }
