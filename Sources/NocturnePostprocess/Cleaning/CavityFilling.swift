@@ -9,6 +9,7 @@ extension LabelCleaner {
     /// reaches the box's border has a neighbour outside every label, so it is not a cavity of any label. Two cavities never
     /// touch through a face, so filling one does not change another.
     /// - Parameter isPlane: whether the map is a picture of one slice, which is not open above and below.
+    /// - Returns: the number of voxels that each label was assigned to.
     static func fillCavities(
         _ values: Set<UInt16>,
         in box: VoxelBox,
@@ -16,7 +17,7 @@ extension LabelCleaner {
         shape: VolumeShape,
         isPlane: Bool,
         scope: ComputeScope
-    ) throws(CancelledError) -> [UInt16: (cavities: Int, voxels: Int)] {
+    ) throws(CancelledError) -> [UInt16: Int] {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
             try ConnectedComponents(voxels, shape, box, .value(0), .faces, scope)
         }
@@ -46,11 +47,10 @@ extension LabelCleaner {
         }
         try scope.check()
 
-        var filled: [UInt16: (cavities: Int, voxels: Int)] = [:]
+        var filled: [UInt16: Int] = [:]
         for (component, enclosing) in zip(background.components, around) {
             guard case .one(let value) = enclosing, values.contains(value) else { continue }
-            filled[value, default: (0, 0)].cavities += 1
-            filled[value, default: (0, 0)].voxels += component.voxelCount
+            filled[value, default: 0] += component.voxelCount
         }
         labels.withUnsafeMutableBufferPointer { voxels in
             background.forEachRun { component, run, _, _ in

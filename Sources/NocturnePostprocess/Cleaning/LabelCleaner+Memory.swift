@@ -56,7 +56,6 @@ extension LabelCleaner {
                     report[entry.value] ?? LabelCleaning(value: entry.value, componentsFound: entry.componentsFound)
                 sum.componentsRemoved += entry.componentsRemoved
                 sum.voxelsRemoved += entry.voxelsRemoved
-                sum.cavitiesFilled += entry.cavitiesFilled
                 sum.voxelsFilled += entry.voxelsFilled
                 report[entry.value] = sum
             }

@@ -118,10 +118,9 @@ public enum LabelCleaner {
                 isPlane: rules.isPlane && geometry.shape.z == 1,
                 scope: scope
             )
-            for (value, sum) in filled {
+            for (value, voxels) in filled {
                 guard let entry = place[value] else { continue }
-                report[entry].cavitiesFilled = sum.cavities
-                report[entry].voxelsFilled = sum.voxels
+                report[entry].voxelsFilled = voxels
             }
         }
         return report

@@ -60,21 +60,23 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 /// A component here belongs to this label alone, also where a rule treats several labels together: it is then removed
 /// or kept as a whole, with the component of the joint mask that contains it.
 public struct LabelCleaning: Hashable, Sendable, Codable {
-    /// The label.
-    public var value: UInt16
+    /// The label. It is not encoded: results state what was done to a label in the entry of that label.
+    public var value: UInt16 = 0
     /// Components after ``morphology``, before anything else was removed.
     public var componentsFound: Int
     /// Components that were too small, or not the largest.
     public var componentsRemoved: Int
     /// The voxels of these components, which are background now.
     public var voxelsRemoved: Int
-    /// Enclosed components of background that became the label.
-    public var cavitiesFilled = 0
-    /// The voxels of these cavities.
+    /// The voxels of enclosed components of background that became the label.
     public var voxelsFilled = 0
     /// The sums of all operations on the label's shape; nil when there are none. A voxel that one operation adds and another one
     /// removes counts in both.
     public var morphology: MorphologyStep.Change?
+
+    private enum CodingKeys: CodingKey {
+        case componentsFound, componentsRemoved, voxelsRemoved, voxelsFilled, morphology
+    }
 
     /// By default nothing was changed.
     public init(

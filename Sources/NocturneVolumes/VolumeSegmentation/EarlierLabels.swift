@@ -53,14 +53,8 @@ struct EarlierLabels: Sendable {
         confidence = Dictionary(known) { first, _ in first }
         cleaning = result.labels.compactMap { label in
             label.cleaning.map { earlier in
-                var cleaning = LabelCleaning(
-                    value: UInt16(label.value),
-                    componentsFound: earlier.componentsFound,
-                    componentsRemoved: earlier.componentsRemoved,
-                    voxelsRemoved: earlier.voxelsRemoved,
-                    morphology: earlier.morphology
-                )
-                cleaning.voxelsFilled = earlier.voxelsFilled
+                var cleaning = earlier
+                cleaning.value = UInt16(label.value)
                 return cleaning
             }
         }

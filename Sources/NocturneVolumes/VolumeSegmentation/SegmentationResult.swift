@@ -38,24 +38,6 @@ struct SegmentationResult: ItemResult {
         let upper: [Int]
     }
 
-    /// What the rules of the package have changed of a label.
-    struct Cleaning: Codable {
-        let componentsFound: Int
-        let componentsRemoved: Int
-        let voxelsRemoved: Int
-        let voxelsFilled: Int
-        /// Absent without rules for the label's shape, and in results of versions without such rules.
-        let morphology: MorphologyStep.Change?
-
-        init(_ cleaning: LabelCleaning) {
-            componentsFound = cleaning.componentsFound
-            componentsRemoved = cleaning.componentsRemoved
-            voxelsRemoved = cleaning.voxelsRemoved
-            voxelsFilled = cleaning.voxelsFilled
-            morphology = cleaning.morphology
-        }
-    }
-
     /// A surface of a label.
     struct Mesh: Codable {
         let file: String
@@ -92,7 +74,8 @@ struct SegmentationResult: ItemResult {
         let confidence: LabelConfidence?
         /// The map of the label's probability; absent unless it was asked for.
         let probabilityFile: String?
-        @Nullable var cleaning: Cleaning?
+        /// What the rules of the package have changed. Its morphology is absent in results of versions without such rules.
+        @Nullable var cleaning: LabelCleaning?
         @Nullable var mesh: Mesh?
         /// On the voxels of the second image; absent where none was measured.
         let secondImage: SecondMeasurement?

@@ -187,7 +187,6 @@ struct SegmentationWriter {
         probabilityFile: String?
     ) -> SegmentationResult.Label {
         let measured = measurement(of: label)
-        let cleaning = finished.cleaning.first { $0.value == label.value }
         return SegmentationResult.Label(
             value: Int(label.value),
             name: label.name,
@@ -208,7 +207,7 @@ struct SegmentationWriter {
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
             confidence: (measured?.voxelCount ?? 0) > 0 ? finished.confidence[label.value]?.inMillionths : nil,
             probabilityFile: probabilityFile,
-            cleaning: cleaning.map(SegmentationResult.Cleaning.init),
+            cleaning: finished.cleaning.first { $0.value == label.value },
             mesh: mesh,
             secondImage: finished.secondImage.map { second in
                 .init(second.measurements?.first { $0.value == label.value })
