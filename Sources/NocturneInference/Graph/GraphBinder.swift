@@ -78,14 +78,10 @@ struct GraphBinder {
 
     static func bind(_ graph: NetworkGraph, inputShapes: [String: [Int]]) throws(ModelFormatError) -> BoundGraph {
         var binder = GraphBinder(graph)
-        for input in graph.inputs {
-            let shape = try binder.shape(of: input, among: inputShapes)
-            let value = try binder.newValue(shape, title: "input '\(input.name)'")
+        for input in try graph.inputs.bound(to: inputShapes, network: graph.path) {
+            let value = try binder.newValue(input.shape, title: "input '\(input.name)'")
             binder.bound.inputs.append((input.name, value))
             binder.values[input.name] = .runtime(value)
-        }
-        for name in inputShapes.keys where !graph.inputs.contains(where: { $0.name == name }) {
-            throw .shapeMismatch(network: graph.path, reason: "there is no input '\(name)'")
         }
         for (name, tensor) in graph.constants { binder.values[name] = .constant(tensor) }
         for node in graph.nodes { try binder.bind(node) }
@@ -96,36 +92,6 @@ struct GraphBinder {
             binder.bound.outputs.append((output.name, try binder.materialised(value, title: "output '\(output.name)'")))
         }
         return binder.bound
-    }
-
-    private func shape(of input: TensorDescription, among given: [String: [Int]]) throws(ModelFormatError) -> [Int] {
-        let shape: [Int]
-        if let asked = given[input.name] {
-            shape = asked
-        } else {
-            // An open first axis is the batch.
-            shape = try input.shape.enumerated().map { axis, extent throws(ModelFormatError) -> Int in
-                if let extent { return extent }
-                guard axis == 0 else {
-                    throw .shapeMismatch(
-                        network: graph.path,
-                        reason: "axis \(axis) of the input '\(input.name)' is open, and no shape was given"
-                    )
-                }
-                return 1
-            }
-        }
-        let fits =
-            input.shape.isEmpty
-            || (input.shape.count == shape.count && zip(input.shape, shape).allSatisfy { $0 == nil || $0 == $1 })
-        guard fits, shape.allSatisfy({ $0 > 0 }) else {
-            let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
-            throw .shapeMismatch(
-                network: graph.path,
-                reason: "the input '\(input.name)' is \(expected), not \(shape.map(String.init).joined(separator: "×"))"
-            )
-        }
-        return shape
     }
 
     private mutating func bind(_ node: NetworkGraph.Node) throws(ModelFormatError) {
