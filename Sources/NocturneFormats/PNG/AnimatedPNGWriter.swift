@@ -121,19 +121,10 @@ public struct AnimatedPNGWriter: Sendable {
     }
 
     /// A zlib stream. Rows of a palette are not filtered: neighbouring indices need not be similar colours, and rows repeat
-    /// better than their differences. Of other rows, the difference to the row above is stored (type 2).
+    /// better than their differences. Of other rows, the difference to the row above is stored.
     private func packed(_ pixels: [UInt8], for path: String) throws(PictureError) -> [UInt8] {
         let rowBytes = width * bytesPerPixel
-        var rows: [UInt8] = []
-        rows.reserveCapacity((rowBytes + 1) * height)
-        for start in stride(from: 0, to: pixels.count, by: rowBytes) {
-            rows.append(palette == nil ? 2 : 0)
-            if palette == nil, start > 0 {
-                for place in start..<start + rowBytes { rows.append(pixels[place] &- pixels[place - rowBytes]) }
-            } else {
-                rows += pixels[start..<start + rowBytes]
-            }
-        }
+        let rows = PNGWriter.File.rows(pixels, of: rowBytes, palette == nil ? .up : .none)
         guard let deflater = nocturne_deflater_new() else {
             throw PictureError(.outOfMemory, path: path, "no memory to compress the picture")
         }

@@ -27,16 +27,10 @@ public enum LabelPNG {
         guard width > 0, height > 0, labels.count == width * height, (bytesInRow + 1) * height < 1 << 30 else {
             throw PictureError(.invalidImage, path: path, "\(width)×\(height) pixels cannot be written")
         }
-        let rows = labels.withUnsafeBufferPointer { filtered($0, width: width, bytesInRow: bytesInRow) }
-        guard let content = ZlibStream.deflated(rows) else {
-            throw PictureError(.outOfMemory, path: path, "no memory to compress the label map")
-        }
+        // The difference from the row above is 0 nearly everywhere.
+        let rows = PNGWriter.File.rows(samples(labels, bits: bits), of: bytesInRow, .up)
         let header = PNGWriter.File.header(width: width, height: height, .grey, bits: UInt8(bits))
-        try writePicture(
-            PNGWriter.File.signature + header + PNGWriter.File.chunk("IDAT", content)
-                + PNGWriter.File.chunk("IEND", []),
-            to: path
-        )
+        try writePicture(PNGWriter.File.picture(header, rows, for: path), to: path)
     }
 
     /// Peak memory of writing, in bytes.
@@ -44,21 +38,16 @@ public enum LabelPNG {
         3 * (width * bits / 8 + 1) * height + (1 << 20)
     }
 
-    /// Each row preceded by its filter type: the difference from the row above (type 2), which is 0 nearly everywhere.
-    private static func filtered(_ labels: UnsafeBufferPointer<UInt16>, width: Int, bytesInRow: Int) -> [UInt8] {
-        let (height, isWide) = (labels.count / width, bytesInRow > width)
-        return [UInt8](unsafeUninitializedCapacity: (bytesInRow + 1) * height) { bytes, count in
-            for y in 0..<height {
-                bytes.initializeElement(at: count, to: 2)
-                count += 1
-                for place in y * width..<(y + 1) * width {
-                    let (own, above) = (labels[place], y > 0 ? labels[place - width] : 0)
-                    if isWide {
-                        bytes.initializeElement(at: count, to: UInt8(own >> 8) &- UInt8(above >> 8))
+    /// The bytes of the samples, the high one first.
+    private static func samples(_ labels: FrozenVoxels<UInt16>, bits: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: labels.count * bits / 8) { bytes, count in
+            labels.withUnsafeBufferPointer { labels in
+                for label in labels {
+                    if bits == 16 {
+                        bytes.initializeElement(at: count, to: UInt8(label >> 8))
                         count += 1
                     }
-                    let low = UInt8(truncatingIfNeeded: own) &- UInt8(truncatingIfNeeded: above)
-                    bytes.initializeElement(at: count, to: low)
+                    bytes.initializeElement(at: count, to: UInt8(truncatingIfNeeded: label))
                     count += 1
                 }
             }

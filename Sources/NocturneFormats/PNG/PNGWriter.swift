@@ -33,30 +33,11 @@ public enum PNGWriter {
         }
         let channels = alpha == nil ? 3 : 4
         let samples = alpha.map { joined(image.samples, $0) } ?? image.samples
-        let content = try compressed(filteredRows(of: samples, width: image.width, channels: channels), for: path)
-        return File.signature + File.header(width: image.width, height: image.height, alpha == nil ? .rgb : .rgba)
-            + File.chunk("IDAT", content) + File.chunk("IEND", [])
-    }
-
-    /// Each row preceded by its filter type: every sample minus that of the pixel to the left (type 1), which suits
-    /// smooth images on a uniform background.
-    private static func filteredRows(of samples: [UInt8], width: Int, channels: Int) -> [UInt8] {
-        let rowCount = width * channels
-        let height = samples.count / rowCount
-        return [UInt8](unsafeUninitializedCapacity: (rowCount + 1) * height) { rows, count in
-            samples.withUnsafeBufferPointer { samples in
-                var target = 0
-                for start in stride(from: 0, to: samples.count, by: rowCount) {
-                    rows.initializeElement(at: target, to: 1)
-                    for place in 0..<rowCount {
-                        let left = place < channels ? 0 : samples[start + place - channels]
-                        rows.initializeElement(at: target + 1 + place, to: samples[start + place] &- left)
-                    }
-                    target += rowCount + 1
-                }
-                count = target
-            }
-        }
+        // Differences from the left suit smooth images on a uniform background.
+        let rows = File.rows(samples, of: image.width * channels, .left, pixel: channels)
+        let header = File.header(width: image.width, height: image.height, alpha == nil ? .rgb : .rgba)
+        // Level 3: writing an image should cost little compared with the work it shows, and it is small at any level.
+        return try File.picture(header, rows, level: 3, for: path)
     }
 
     /// Red, green, blue and alpha of each pixel.
@@ -70,20 +51,6 @@ public enum PNGWriter {
             }
             count = alpha.count * 4
         }
-    }
-
-    private static func compressed(_ bytes: [UInt8], for path: String) throws(PictureError) -> [UInt8] {
-        let capacity = Int(compressBound(uLong(bytes.count)))
-        var status = Z_OK
-        let result = [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
-            var length = uLongf(capacity)
-            // Level 3: writing an image should cost little compared with the work it shows, and it is small at any
-            // level.
-            status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 3)
-            count = status == Z_OK ? Int(length) : 0
-        }
-        guard status == Z_OK else { throw PictureError(.outOfMemory, path: path, "no memory to compress the picture") }
-        return result
     }
 
     /// The common parts of PNG files.
@@ -102,6 +69,51 @@ public enum PNGWriter {
         /// - Parameter bits: of a sample, 8 or 16.
         static func header(width: Int, height: Int, _ color: Color, bits: UInt8 = 8) -> [UInt8] {
             chunk("IHDR", bigEndian(width) + bigEndian(height) + [bits, color.rawValue, 0, 0, 0])
+        }
+
+        /// What is subtracted from a byte: nothing, the byte of the pixel to the left, or that of the row above.
+        enum Filter: UInt8 {
+            case none = 0
+            case left = 1
+            case up = 2
+        }
+
+        /// Each row preceded by its filter type.
+        /// - Parameter pixel: the bytes of a pixel, for ``Filter/left``.
+        static func rows(_ bytes: [UInt8], of rowBytes: Int, _ filter: Filter, pixel: Int = 1) -> [UInt8] {
+            let distance = filter == .left ? pixel : rowBytes
+            return [UInt8](unsafeUninitializedCapacity: bytes.count + bytes.count / rowBytes) { rows, count in
+                bytes.withUnsafeBufferPointer { bytes in
+                    for start in stride(from: 0, to: bytes.count, by: rowBytes) {
+                        let unchanged =
+                            switch filter {
+                            case .none: rowBytes
+                            case .left: pixel
+                            case .up: start == 0 ? rowBytes : 0
+                            }
+                        rows.initializeElement(at: count, to: filter.rawValue)
+                        for place in 0..<rowBytes {
+                            let before = place < unchanged ? 0 : bytes[start + place - distance]
+                            rows.initializeElement(at: count + 1 + place, to: bytes[start + place] &- before)
+                        }
+                        count += rowBytes + 1
+                    }
+                }
+            }
+        }
+
+        /// A file of one image.
+        /// - Parameter level: of zlib.
+        static func picture(
+            _ header: [UInt8],
+            _ rows: [UInt8],
+            level: Int32 = 6,
+            for path: String
+        ) throws(PictureError) -> [UInt8] {
+            guard let content = ZlibStream.deflated(rows, level: level) else {
+                throw PictureError(.outOfMemory, path: path, "no memory to compress the picture")
+            }
+            return signature + header + chunk("IDAT", content) + chunk("IEND", [])
         }
 
         /// Length, type, content, and the checksum of the latter two.

@@ -3,8 +3,9 @@ internal import CZlib
 /// Compression by deflate.
 package enum ZlibStream {
     /// A stream with zlib's header, as PNG and TIFF have it.
+    /// - Parameter level: 0 to 9; 6 is zlib's usual one.
     /// - Returns: nil if memory runs out. The same bytes give the same stream.
-    package static func deflated(_ bytes: [UInt8]) -> [UInt8]? {
+    package static func deflated(_ bytes: [UInt8], level: Int32 = 6) -> [UInt8]? {
         var length = compressBound(uLong(bytes.count))
         var status = Z_OK
         let result = [UInt8](unsafeUninitializedCapacity: Int(length)) { target, count in
@@ -24,7 +25,4 @@ package enum ZlibStream {
         }
         return status == Z_OK && result.count == expected ? result : nil
     }
-
-    /// zlib's usual one.
-    private static let level: Int32 = 6
 }
