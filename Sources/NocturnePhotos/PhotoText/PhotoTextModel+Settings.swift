@@ -111,7 +111,8 @@ extension ModelValidation {
         _ files: [ModelFile],
         key: String
     ) throws(ModelPackageError) -> PhotoTextModel.Settings.Detection {
-        var rules = TextRegion.Rules(isDilated: raw.dilation ?? false)
+        var rules = TextRegion.Rules()
+        rules.isDilated = raw.dilation ?? false
         try set(&rules.threshold, raw.threshold, key: "\(key).threshold")
         try set(&rules.boxThreshold, raw.boxThreshold, key: "\(key).boxThreshold")
         try set(&rules.growth, raw.growth, upTo: 10, key: "\(key).growth")

@@ -141,15 +141,5 @@ extension LabelComparison {
         /// coefficient of Nikolov et al. (Deep learning to achieve clinically applicable segmentation of head and neck anatomy for
         /// radiotherapy, 2018), with equal weights.
         public var surfaceDice: Double
-
-        /// - Parameters:
-        ///   - mean: in mm, as the other distances.
-        ///   - surfaceDice: from 0 to 1.
-        public init(mean: Double, hausdorff95: Double, hausdorff: Double, surfaceDice: Double) {
-            self.mean = mean
-            self.hausdorff95 = hausdorff95
-            self.hausdorff = hausdorff
-            self.surfaceDice = surfaceDice
-        }
     }
 }

@@ -132,15 +132,12 @@ extension InstanceSplitter.Labels {
     /// The instances of a picture that were too small compared with the others.
     public struct Slivers: Hashable, Sendable {
         /// Those that became part of a neighbour.
-        public var merged: Int
+        public var merged = 0
         /// Those without a neighbour, which became background.
-        public var dropped: Int
+        public var dropped = 0
 
-        /// By default none.
-        public init(merged: Int = 0, dropped: Int = 0) {
-            self.merged = merged
-            self.dropped = dropped
-        }
+        /// None.
+        public init() {}
     }
 }
 

@@ -14,10 +14,8 @@ extension InstanceSplitter {
             package var labels: [UInt16]
             /// The number of instances that are left.
             package var count: Int
-            /// Slivers that became part of a neighbour.
-            package var merged = 0
-            /// Slivers without a neighbour, which became background.
-            package var dropped = 0
+            /// What became of the slivers.
+            package var slivers = Labels.Slivers()
         }
 
         private var areas: [Int]
@@ -43,9 +41,9 @@ extension InstanceSplitter {
             var outcome = unchanged
             while let sliver = merging.smallest(below: limit) {
                 try flag.check()
-                if merging.remove(sliver) { outcome.merged += 1 } else { outcome.dropped += 1 }
+                if merging.remove(sliver) { outcome.slivers.merged += 1 } else { outcome.slivers.dropped += 1 }
             }
-            guard outcome.merged + outcome.dropped > 0 else { return unchanged }
+            guard outcome.slivers != Labels.Slivers() else { return unchanged }
             merging.number(&outcome)
             return outcome
         }

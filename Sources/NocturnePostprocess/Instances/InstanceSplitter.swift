@@ -59,7 +59,7 @@ public struct InstanceSplitter: Sendable {
             confidences: confidences(tidy.labels, count: tidy.count, maps.foreground)
         )
         found.dropped = dropped
-        found.slivers = Labels.Slivers(merged: tidy.merged, dropped: tidy.dropped)
+        found.slivers = tidy.slivers
         return found
     }
 
@@ -77,7 +77,7 @@ public struct InstanceSplitter: Sendable {
             below: rules.minimumAreaShareOfMedian,
             flag: flag
         )
-        if outcome.merged + outcome.dropped > 0 {
+        if outcome.slivers != Labels.Slivers() {
             outcome.labels = try filled(outcome.labels, width: maps.width, height: maps.height, flag: flag)
         }
         return outcome

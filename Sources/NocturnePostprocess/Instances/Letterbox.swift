@@ -45,33 +45,19 @@ extension DetectionDecoder {
     /// Thresholds for networks that return instances directly.
     public struct Rules: Hashable, Sendable {
         /// Candidates with a lower score are ignored.
-        public var scoreThreshold: Float
+        public var scoreThreshold: Float = 0.25
         /// Intersection over union above which two boxes count as the same object.
-        public var boxOverlap: Float
+        public var boxOverlap: Float = 0.7
         /// The same for masks.
-        public var maskOverlap: Float
+        public var maskOverlap: Float = 0.7
         /// Threshold of a mask's probability.
-        public var maskThreshold: Float
+        public var maskThreshold: Float = 0.5
         /// Candidates beyond this number are dropped, those with the lowest scores first.
         public var maximumInstances: Int
         /// Smaller masks, in pixels of the network's input, are discarded.
-        public var minimumArea: Int
+        public var minimumArea = 16
 
-        /// The values of a package take the place of these defaults.
-        public init(
-            scoreThreshold: Float = 0.25,
-            boxOverlap: Float = 0.7,
-            maskOverlap: Float = 0.7,
-            maskThreshold: Float = 0.5,
-            maximumInstances: Int = 200,
-            minimumArea: Int = 16
-        ) {
-            self.scoreThreshold = scoreThreshold
-            self.boxOverlap = boxOverlap
-            self.maskOverlap = maskOverlap
-            self.maskThreshold = maskThreshold
-            self.maximumInstances = maximumInstances
-            self.minimumArea = minimumArea
-        }
+        /// The values of a package take the place of the defaults.
+        public init(maximumInstances: Int = 200) { self.maximumInstances = maximumInstances }
     }
 }

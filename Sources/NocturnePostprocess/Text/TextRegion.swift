@@ -6,31 +6,17 @@ extension TextRegion {
     /// Thresholds for finding lines of text in a map of probabilities.
     public struct Rules: Hashable, Sendable {
         /// A pixel above it belongs to a line.
-        public var threshold: Float
+        public var threshold: Float = 0.3
         /// The least mean probability of a line's rectangle.
-        public var boxThreshold: Float
+        public var boxThreshold: Float = 0.6
         /// A rectangle grows on each side by its area times this number, divided by its perimeter: the network marks only the core
         /// of a line.
-        public var growth: Float
+        public var growth: Float = 1.5
         /// Whether the pixels of lines are joined with those to the right and below.
-        public var isDilated: Bool
-        /// Rectangles beyond this number are dropped, those found last first.
-        public var maximumRegions: Int
+        public var isDilated = false
 
-        /// The values of a package take the place of these defaults.
-        public init(
-            threshold: Float = 0.3,
-            boxThreshold: Float = 0.6,
-            growth: Float = 1.5,
-            isDilated: Bool = false,
-            maximumRegions: Int = 1000
-        ) {
-            self.threshold = threshold
-            self.boxThreshold = boxThreshold
-            self.growth = growth
-            self.isDilated = isDilated
-            self.maximumRegions = maximumRegions
-        }
+        /// The values of a package take the place of the defaults.
+        public init() {}
     }
 }
 
@@ -50,6 +36,8 @@ public struct TextRegion: Hashable, Sendable {
 extension TextRegion {
     /// The least shorter side of a rectangle, in pixels, before it grows and after that.
     private static let leastSides = (before: 3.0, after: 5.0)
+    /// Rectangles beyond this number are dropped, those found last first.
+    private static let maximumRegions = 1000
 
     /// The lines in the order of their first pixel, row by row. Takes about 20 ns per pixel.
     /// - Parameter map: `width` × `height` probabilities, row by row.
@@ -75,7 +63,7 @@ extension TextRegion {
             return hasLeft && hasAbove && isText(place - width - 1)
         }
         var regions: [TextRegion] = []
-        for points in outlines(of: components, width: width) where regions.count < rules.maximumRegions {
+        for points in outlines(of: components, width: width) where regions.count < maximumRegions {
             try flag.check()
             guard let found = RotatedBox.MinimumRectangle(around: points) else { continue }
             let size = found.high - found.low

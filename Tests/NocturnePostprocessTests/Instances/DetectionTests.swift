@@ -87,7 +87,9 @@ struct DetectionTests {
             [48, 16, 8, 8, 0.1, 0.1, 0, 8], [48, 20, 10, .nan, 0.99, 0, 0, 8], [48, 20, 10, 10, .nan, 0, 0, 8],
             [10, 10, 4, 4, 0.95, 0, .infinity, 0],
         ]
-        let decoder = DetectionDecoder(frame: frame, rules: DetectionDecoder.Rules(boxOverlap: 0.6))
+        var rules = DetectionDecoder.Rules()
+        rules.boxOverlap = 0.6
+        let decoder = DetectionDecoder(frame: frame, rules: rules)
         let found = try decoder.prototypes(
             candidates: candidates(list),
             classes: 2,

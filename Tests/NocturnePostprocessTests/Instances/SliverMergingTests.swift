@@ -32,7 +32,7 @@ struct SliverMergingTests {
         let rows = ["111110033333", "111112233333", "111110233333", "444444444444", "444444444444"]
         let expected = ["111110022222", "111112222222", "111110222222", "333333333333", "333333333333"]
         let (found, outcome) = try tidy(rows, below: 0.25)
-        #expect(outcome.merged == 1 && outcome.dropped == 0 && outcome.count == 3)
+        #expect(outcome.slivers.merged == 1 && outcome.slivers.dropped == 0 && outcome.count == 3)
         #expect(found == expected)
     }
 
@@ -42,15 +42,15 @@ struct SliverMergingTests {
         let expected = ["111100000", "111100000", "111100222", "111100222", "000000222", "000000222"]
         let (found, outcome) = try tidy(rows, below: 0.15)
         #expect(found == expected)
-        #expect(outcome.merged == 0 && outcome.dropped == 1 && outcome.count == 2)
+        #expect(outcome.slivers.merged == 0 && outcome.slivers.dropped == 1 && outcome.count == 2)
     }
 
     @Test("Pixels that touch at a corner, or over the end of a row, are no border")
     func corners() throws {
         let corner = ["1111000", "1111000", "1111000", "0000200", "0000033", "0033333", "0033333"]
-        #expect(try tidy(corner, below: 0.15).outcome.dropped == 1)
+        #expect(try tidy(corner, below: 0.15).outcome.slivers.dropped == 1)
         let rowEnd = ["000000002", "111110000", "111110000", "003333300", "003333300"]
-        #expect(try tidy(rowEnd, below: 0.15).outcome.dropped == 1)
+        #expect(try tidy(rowEnd, below: 0.15).outcome.slivers.dropped == 1)
     }
 
     @Test("Nothing changes without slivers, with a share of 0, or without instances")
@@ -60,7 +60,7 @@ struct SliverMergingTests {
         // Exactly the share of the median is no sliver: 1 of 4.
         let exact = ["1222233334444"]
         #expect(try tidy(exact, below: 0.25).rows == exact)
-        #expect(try tidy(exact, below: 0.26).outcome.merged == 1)
+        #expect(try tidy(exact, below: 0.26).outcome.slivers.merged == 1)
         #expect(try tidy(exact, below: 0).rows == exact)
         let none = ["0000", "0000"]
         let (rows, outcome) = try tidy(none, below: 1)
@@ -75,7 +75,7 @@ struct SliverMergingTests {
         let two = ["11222222", "00222222", "00222222"]
         #expect(try tidy(two, below: 0.19).rows == two)
         let (found, outcome) = try tidy(two, below: 0.21)
-        #expect(found == ["11111111", "00111111", "00111111"] && outcome.merged == 1 && outcome.count == 1)
+        #expect(found == ["11111111", "00111111", "00111111"] && outcome.slivers.merged == 1 && outcome.count == 1)
         #expect(InstanceSplitter.SliverMerging.median([]) == 0 && InstanceSplitter.SliverMerging.median([7]) == 7)
         #expect(
             InstanceSplitter.SliverMerging.median([9, 2]) == 5.5
@@ -88,7 +88,7 @@ struct SliverMergingTests {
         // The median is 8: 3 (one pixel) becomes part of 2 (two), which is then 3 pixels.
         let rows = ["1111111102304444", "0000000002004444", "5555555506666666", "0000000050000006"]
         let (found, outcome) = try tidy(rows, below: 0.3)
-        #expect(outcome.merged == 1 && outcome.dropped == 0)
+        #expect(outcome.slivers.merged == 1 && outcome.slivers.dropped == 0)
         #expect(found == ["1111111102203333", "0000000002003333", "4444444405555555", "0000000040000005"])
         let tie = ["1111112333333"]
         #expect(try tidy(tie, below: 0.5).rows == ["1111111222222"])
@@ -118,7 +118,7 @@ struct SliverMergingTests {
                 below: one.share,
                 flag: CancellationFlag()
             )
-            #expect(outcome.merged + outcome.dropped == one.gone, "case \(index)")
+            #expect(outcome.slivers.merged + outcome.slivers.dropped == one.gone, "case \(index)")
             #expect(outcome.labels == one.tidy, "case \(index)")
             #expect(outcome.count == Int(one.tidy.max() ?? 0), "case \(index)")
         }

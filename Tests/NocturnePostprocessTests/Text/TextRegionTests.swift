@@ -17,16 +17,15 @@ struct TextRegionTests {
 
     private func isIn(_ value: Double, _ low: Double, _ high: Double) -> Bool { value >= low && value <= high }
 
-    private func find(_ map: [Float], _ rules: TextRegion.Rules = TextRegion.Rules()) throws -> [TextRegion] {
-        try TextRegion.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
+    private func find(_ map: [Float], _ set: (inout TextRegion.Rules) -> Void = { _ in }) throws -> [TextRegion] {
+        var rules = TextRegion.Rules()
+        set(&rules)
+        return try TextRegion.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
     }
 
     @Test("An upright line grows on each side by area times growth over perimeter", arguments: [Float(0), 1.4, 1.6])
     func upright(_ growth: Float) throws {
-        let found = try find(
-            map { x, y in isIn(x, 30, 90) && isIn(y, 40, 52) },
-            TextRegion.Rules(growth: growth)
-        )
+        let found = try find(map { x, y in isIn(x, 30, 90) && isIn(y, 40, 52) }) { $0.growth = growth }
         // In whole pixels, as PaddleOCR grows it.
         let margin = (60.0 * 12 * Double(growth) / (2 * (60 + 12))).rounded()
         let expected = [
@@ -43,13 +42,11 @@ struct TextRegionTests {
     @Test("A tilted line has its place, and its top side first", arguments: [-40.0, -20, -5, 5, 20, 40])
     func tilted(_ degrees: Double) throws {
         let (sine, cosine) = (sin(degrees * .pi / 180), cos(degrees * .pi / 180))
-        let found = try find(
-            map { x, y in
-                let (dx, dy) = (x - 80, y - 60)
-                return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
-            },
-            TextRegion.Rules(growth: 0)
-        )
+        let tilted = map { x, y in
+            let (dx, dy) = (x - 80, y - 60)
+            return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
+        }
+        let found = try find(tilted) { $0.growth = 0 }
         #expect(found.count == 1)
         // From the middle: half of the length along the line, half of the height across.
         let signs: [(Double, Double)] = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
@@ -74,7 +71,7 @@ struct TextRegionTests {
             let (dx, dy) = (x - 80, y - 60)
             return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
         }
-        let found = try #require(try find(map, TextRegion.Rules(growth: 1.6)).first)
+        let found = try #require(try find(map) { $0.growth = 1.6 }.first)
         #expect(abs(found.score - peer.score) < 0.002, "\(found.score)")
         for (corner, expected) in zip(found.corners, peer.corners) {
             let distance = corner - expected
@@ -86,9 +83,11 @@ struct TextRegionTests {
     func rules() throws {
         let two = map { x, y in isIn(x, 10, 60) && (isIn(y, 20, 30) || isIn(y, 60, 70)) }
         #expect(try find(two).map { $0.corners[0].y < 40 } == [true, false])
-        #expect(try find(two, TextRegion.Rules(boxThreshold: 0.95)).isEmpty)
-        #expect(try find(two, TextRegion.Rules(threshold: 0.95)).isEmpty)
-        #expect(try find(two, TextRegion.Rules(maximumRegions: 1)).count == 1)
+        #expect(try find(two) { $0.boxThreshold = 0.95 }.isEmpty)
+        #expect(try find(two) { $0.threshold = 0.95 }.isEmpty)
+        // 32 × 32 squares.
+        let many = (0..<384 * 384).map { Float($0 % 12 < 6 && $0 / 384 % 12 < 6 ? 0.9 : 0) }
+        #expect(try TextRegion.find(in: many, width: 384, height: 384, rules: TextRegion.Rules()).count == 1000)
         let thin = map { x, y in isIn(x, 10, 60) && isIn(y, 20, 22) }
         #expect(try find(thin).isEmpty)
         #expect(try find(map { _, _ in false }).isEmpty)
@@ -100,7 +99,7 @@ struct TextRegionTests {
         let start = 41 + Double(gap)
         let pieces = map { x, y in isIn(y, 20, 30) && (isIn(x, 10, 40) || isIn(x, start, 80)) }
         #expect(try find(pieces).count == 2)
-        #expect(try find(pieces, TextRegion.Rules(isDilated: true)).count == (gap == 1 ? 1 : 2))
+        #expect(try find(pieces) { $0.isDilated = true }.count == (gap == 1 ? 1 : 2))
     }
 
     @Test("Maps of another size or with values that are not numbers are refused")
