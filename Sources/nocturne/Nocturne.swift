@@ -1,4 +1,5 @@
 import ArgumentParser
+import CPosix
 import Foundation
 import NocturneInference
 import NocturneOutput
@@ -44,8 +45,10 @@ struct Nocturne: AsyncParsableCommand {
     /// Runs on the main thread until the engine starts, so that a supervisor needs no other thread.
     @MainActor
     static func main() async {
-        RunSupervision.setProcessName("nocturne")
-        RunSupervision.protectMemory()
+        // What ps shows for a process that is started by way of `/proc/self/exe`.
+        cposix_set_name("nocturne")
+        // No core dump is to have what the process holds in memory, such as names of patients.
+        _ = cposix_disable_core_dumps()
         // A closed pipe (such as into head) makes the write fail; the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         if let text = suggestion.unknownCommand {

@@ -82,24 +82,4 @@ public enum RunSupervision {
         }
         return dup2(file, 0) < 0 ? errnoText() : nil
     }
-
-    /// Protects what the process holds in memory, such as names of patients: no core dump is written.
-    public static func protectMemory() { _ = cposix_disable_core_dumps() }
-
-    /// The name that ps shows for the process, which is started by way of `/proc/self/exe`.
-    public static func setProcessName(_ name: String) { cposix_set_name(name) }
-}
-
-/// Standard error for messages that must not block: a terminal that was stopped with Ctrl-S, or a pipe without a reader,
-/// accepts nothing, and the message is dropped.
-public enum UrgentOutput {
-    /// Writes to standard error, or drops the text where that would block.
-    public static func write(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            _ = bytes.withMemoryRebound(to: CChar.self) {
-                cposix_write_nonblocking(2, $0.baseAddress!, $0.count)
-            }
-        }
-    }
 }

@@ -74,8 +74,10 @@ struct Run: EngineCommand {
     /// None for a shard, since the plan has fixed everything that affects results.
     var consent: ChangeConsent? { shard == nil ? answer.consent(list: batch.selection.list) : nil }
 
-    /// Not for a shard, which continues with the description in its own folder.
-    func description() async throws -> BatchDescription { try await batch.description(continuing: folder) }
+    /// A shard continues with the description in its own folder.
+    func description() async throws -> BatchDescription {
+        try await shard == nil ? batch.description(continuing: folder) : ExistingBatch.continued(folder)
+    }
 
     /// The folder of the results; with `--shard` that of the shard, which lies in the folder of the divided batch.
     /// The number 0 is not used: ``validate()`` refuses `auto` where the environment names no task.
@@ -193,17 +195,9 @@ struct Run: EngineCommand {
             isAvailable: { InstructionSets.isAvailable($0, environment: environment) },
             folder.whole
         )
-        var request = EngineProcess.Request(
-            output: folder,
-            description: try await ExistingBatch.continued(folder),
-            resources: resources,
-            show: show,
-            retries: retries
-        )
-        // What Slurm would end is not started; a minute is for the end of what is active.
-        request.deadline = slurmTask?.end.map { $0 - 60 }
         do {
-            try await EngineProcess.run(request)
+            // What Slurm would end is not started; a minute is for the end of what is active.
+            try await processBatch { $0.deadline = slurmTask?.end.map { $0 - 60 } }
         } catch let error as BatchError where error.code == .outputInUse {
             // A task that was started again while the first one is still active: it can be tried later.
             Terminal.printError("\(error)")

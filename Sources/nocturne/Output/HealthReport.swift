@@ -21,13 +21,13 @@ struct HealthReport: Encodable {
     ///   - model: a package to run one patch with.
     init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
         self.version = version
-        let environment = Environment()
-        variables = environment.variables
+        let environment = ProcessInfo.processInfo.environment
+        variables = EnvironmentVariables.variables(environment)
         let machine = MachineHealth(time: time)
         // In the order of printing: the machine, what is installed, the environment, then the model that was named.
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
         findings += engines() + [viewer()]
-        findings += packages() + environment.findings
+        findings += packages() + variables.map { Self.finding(of: $0, in: environment) }
         if let model { findings.append(try await patch(of: model)) }
     }
 
@@ -125,28 +125,15 @@ struct HealthReport: Encodable {
             return HealthFinding("one patch", "\(package.id): \(error)", .fault)
         }
     }
-}
 
-extension HealthReport {
-    /// What `doctor` finds out about the environment variables of the program.
-    struct Environment {
-        let variables: [EnvironmentVariables.Variable]
-        private let environment: [String: String]
-
-        init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
-            self.environment = environment
-            variables = EnvironmentVariables.variables(environment)
+    private static func finding(
+        of variable: EnvironmentVariables.Variable,
+        in environment: [String: String]
+    ) -> HealthFinding {
+        if let meaning = variable.meaning {
+            return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
         }
-
-        /// One for each variable that is set; none without any.
-        var findings: [HealthFinding] {
-            variables.map { variable in
-                if let meaning = variable.meaning {
-                    return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
-                }
-                let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
-                return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
-            }
-        }
+        let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
+        return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
     }
 }

@@ -1,3 +1,4 @@
+import CPosix
 import Foundation
 import NocturneBatch
 import NocturneOutput
@@ -16,9 +17,13 @@ enum Terminal {
     /// which are replaced.
     static func printResult(_ text: String) { print(EventText.printable(text)) }
 
-    /// Prints a message from a process that must not block on its terminal.
+    /// Prints a message from a process that must not block: a terminal that was stopped with Ctrl-S, or a pipe without a
+    /// reader, accepts nothing, and the message is dropped.
     static func printUrgently(_ text: String) {
-        UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
+        var line = "nocturne: " + EventText.printable(text) + "\n"
+        line.withUTF8 { bytes in
+            _ = bytes.withMemoryRebound(to: CChar.self) { cposix_write_nonblocking(2, $0.baseAddress, $0.count) }
+        }
     }
 
     /// Writes to standard error unchanged, after a run's pending output; gives up if nobody reads it within 5 s.
