@@ -15,8 +15,8 @@ import Synchronization
 ///     try scope.map(slices.count) { slices[$0].reduce(0, +) }
 /// }
 /// ```
-public final class ComputePool: TaskExecutor {
-    private let threads: WorkerThreads
+public final class ComputePool: Sendable {
+    private let threads: BlockingPool
     /// The number of threads.
     public var width: Int { threads.width }
 
@@ -24,11 +24,11 @@ public final class ComputePool: TaskExecutor {
     /// libdispatch, and the libraries' heaps. Below it libdispatch waits for ever for threads that cannot start.
     public static func addressSpace(width: Int) -> Int {
         // Eight more stacks for the other threads; 8 MiB for each of this pool's and 256 MiB for heaps and libraries.
-        (width + 8) * WorkerThreads.stackBytes + (width << 23) + (256 << 20)
+        (width + 8) * BlockingPool.stackBytes + (width << 23) + (256 << 20)
     }
 
     /// - Throws: ``ThreadStartError`` when the system refuses a thread.
-    public init(width: Int) throws(ThreadStartError) { threads = try WorkerThreads(name: "compute", width: width) }
+    public init(width: Int) throws(ThreadStartError) { threads = try BlockingPool(name: "compute", width: width) }
 
     /// Runs `body` on one of the threads. Cancelling the task does not stop it: pass a ``CancellationFlag``.
     public func run<R: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> R) async throws(E) -> R {
@@ -36,13 +36,7 @@ public final class ComputePool: TaskExecutor {
     }
 
     /// An executor for one actor, which runs the actor's jobs one at a time on these threads.
-    public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
-
-    /// Takes a job of a task with this executor preference.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
-    }
+    public func serialExecutor() -> PoolSerialExecutor { threads.serialExecutor() }
 
     /// Finishes the queued jobs and joins the threads. Jobs submitted later run on the caller's thread.
     public func shutdown() { threads.shutdown() }

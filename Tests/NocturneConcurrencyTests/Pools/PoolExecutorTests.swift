@@ -99,11 +99,11 @@ struct PoolExecutorTests {
         #expect(await pool.run { 7 } == 7)
     }
 
-    @Test("a pool is a task executor, before shutdown and after it", arguments: [1, 2, 5])
+    @Test("a blocking pool is a task executor, before shutdown and after it", arguments: [1, 2, 5])
     func taskExecutor(width: Int) async throws {
-        let pool = try ComputePool(width: width)
+        let pool = try BlockingPool(width: width)
         let name = await Task(executorPreference: pool) { threadName() }.value
-        #expect(name.hasPrefix("compute-"))
+        #expect(name.hasPrefix("blocking-"))
         pool.shutdown()
         #expect(await Task(executorPreference: pool) { 3 }.value == 3)
     }
