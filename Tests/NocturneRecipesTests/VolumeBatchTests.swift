@@ -423,7 +423,7 @@ struct VolumeBatchTests {
             )
         }
         func label(_ name: String) -> NIfTIWriter.Label {
-            NIfTIWriter.Label(value: 7, name: name, red: 0, green: 0, blue: 0)
+            NIfTIWriter.Label(value: 7, name: name, color: LabelColor(red: 0, green: 0, blue: 0))
         }
         let right = try await compared([label("Above")])
         #expect(right.result.contains("\"dice\" : 1,"))

@@ -1,3 +1,5 @@
+public import NocturneCore
+
 extension NIfTIWriter {
     /// A label's value, name and colour, as written to the header of a label map.
     public struct Label: Hashable, Sendable {
@@ -5,25 +7,17 @@ extension NIfTIWriter {
         public var value: UInt16
         /// The name of the label.
         public var name: String
-        /// 0 to 255; the table stores it as 0 to 1.
-        public var red: UInt8
-        /// 0 to 255.
-        public var green: UInt8
-        /// 0 to 255.
-        public var blue: UInt8
+        /// The table stores its components as 0 to 1.
+        public var color: LabelColor
 
         /// - Parameters:
         ///   - value: in the label map.
         ///   - name: of the label.
-        ///   - red: 0 to 255.
-        ///   - green: 0 to 255.
-        ///   - blue: 0 to 255.
-        public init(value: UInt16, name: String, red: UInt8, green: UInt8, blue: UInt8) {
+        ///   - color: of the label.
+        public init(value: UInt16, name: String, color: LabelColor) {
             self.value = value
             self.name = name
-            self.red = red
-            self.green = green
-            self.blue = blue
+            self.color = color
         }
     }
 }
@@ -47,7 +41,7 @@ enum NIfTILabelTable {
             text += #"<Label Key="0" Red="0" Green="0" Blue="0" Alpha="0"><![CDATA[???]]></Label>"# + "\n"
         }
         for label in labels.sorted(by: { $0.value < $1.value }) {
-            let parts = [("Red", label.red), ("Green", label.green), ("Blue", label.blue)]
+            let parts = [("Red", label.color.red), ("Green", label.color.green), ("Blue", label.color.blue)]
             let colour = parts.map { "\($0)=\"\(fraction($1))\"" }.joined(separator: " ")
             let alpha = label.value == 0 ? 0 : 1
             text += "<Label Key=\"\(label.value)\" \(colour) Alpha=\"\(alpha)\">"

@@ -21,13 +21,7 @@ struct ExistingLabelsWriter {
         var written: [String] = []
         for (place, volume) in maps.volumes.enumerated() {
             let names = maps.labels.filter { $0.volume == place }.map {
-                NIfTIWriter.Label(
-                    value: $0.value,
-                    name: $0.name,
-                    red: $0.displayColor.red,
-                    green: $0.displayColor.green,
-                    blue: $0.displayColor.blue
-                )
+                NIfTIWriter.Label(value: $0.value, name: $0.name, color: $0.displayColor)
             }
             try NIfTIWriter.writeLabels(volume, names: names, forms: nil, to: folder + "/" + file(place), scope: scope)
             written.append(file(place))

@@ -114,15 +114,7 @@ struct SegmentationWriter {
     // MARK: Files
 
     private func writeLabels(to path: String, scope: ComputeScope) throws {
-        let names = labels.map {
-            NIfTIWriter.Label(
-                value: $0.value,
-                name: $0.name,
-                red: $0.color.red,
-                green: $0.color.green,
-                blue: $0.color.blue
-            )
-        }
+        let names = labels.map { NIfTIWriter.Label(value: $0.value, name: $0.name, color: $0.color) }
         try NIfTIWriter.writeLabels(finished.labels, names: names, forms: try forms(), to: path, scope: scope)
     }
 

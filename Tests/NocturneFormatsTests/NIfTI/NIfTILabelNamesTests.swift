@@ -11,7 +11,11 @@ struct NIfTILabelNamesTests {
     func roundTrip() throws {
         let names = ["kidney_right", "A & B <c>", "end ]]> of CDATA", "Leber, links", "数"]
         let labels = names.enumerated().map {
-            NIfTIWriter.Label(value: UInt16($0.offset * 3 + 1), name: $0.element, red: 1, green: 2, blue: 3)
+            NIfTIWriter.Label(
+                value: UInt16($0.offset * 3 + 1),
+                name: $0.element,
+                color: LabelColor(red: 1, green: 2, blue: 3)
+            )
         }
         let geometry = VolumeGeometry(shape: VolumeShape(x: 2, y: 2, z: 2), affine: .identity)
         let map = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
@@ -47,9 +51,7 @@ struct NIfTILabelNamesTests {
             let label = NIfTIWriter.Label(
                 value: 1,
                 name: String(repeating: "n", count: 1000),
-                red: 0,
-                green: 0,
-                blue: 0
+                color: LabelColor(red: 0, green: 0, blue: 0)
             )
             try NIfTIWriter.writeLabels(map, names: [label], forms: nil, to: path, scope: .serial())
             var bytes = [UInt8](try Data(contentsOf: folder("a.nii")))

@@ -48,7 +48,7 @@ struct NIfTIWriterTests {
     func typeByName() throws {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
-            let names = [NIfTIWriter.Label(value: 300, name: "rib", red: 1, green: 2, blue: 3)]
+            let names = [NIfTIWriter.Label(value: 300, name: "rib", color: LabelColor(red: 1, green: 2, blue: 3))]
             let path = folder("a.nii").path
             try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
             #expect(try VolumeFileReader.readHeader(at: path).dataType == .uint16)
@@ -104,8 +104,12 @@ struct NIfTIWriterTests {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 2)
             let names = [
-                NIfTIWriter.Label(value: 2, name: "a ]]> b & <c> \u{7}ü", red: 255, green: 0, blue: 128),
-                NIfTIWriter.Label(value: 1, name: "liver", red: 1, green: 254, blue: 127),
+                NIfTIWriter.Label(
+                    value: 2,
+                    name: "a ]]> b & <c> \u{7}ü",
+                    color: LabelColor(red: 255, green: 0, blue: 128)
+                ),
+                NIfTIWriter.Label(value: 1, name: "liver", color: LabelColor(red: 1, green: 254, blue: 127)),
             ]
             let path = folder("a.nii.gz").path
             try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
@@ -209,7 +213,7 @@ struct NIfTIWriterTests {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 2, y: 40000, z: 3), largest: 3)
             let path = folder("a" + ending).path
-            let names = [NIfTIWriter.Label(value: 1, name: "one", red: 1, green: 2, blue: 3)]
+            let names = [NIfTIWriter.Label(value: 1, name: "one", color: LabelColor(red: 1, green: 2, blue: 3))]
             try NIfTIWriter.writeLabels(
                 labels,
                 names: names,

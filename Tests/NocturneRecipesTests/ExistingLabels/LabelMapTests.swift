@@ -127,7 +127,10 @@ struct LabelMapTests {
 
     @Test("have the names of their header, or of the file that was given")
     func names() async throws {
-        try write("in/m.nii.gz", names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        try write(
+            "in/m.nii.gz",
+            names: [NIfTIWriter.Label(value: 3, name: "liver", color: LabelColor(red: 1, green: 2, blue: 3))]
+        )
         try await bench.run()
         #expect(try bench.labels("m").map { $0["name"] as? String } == ["liver", "label 7"])
         let notes = try bench.result("m")["notes"] as? [String] ?? []
@@ -136,7 +139,7 @@ struct LabelMapTests {
         let other = try LabelMapTests()
         try other.write(
             "in/m_seg.nii.gz",
-            names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)]
+            names: [NIfTIWriter.Label(value: 3, name: "liver", color: LabelColor(red: 1, green: 2, blue: 3))]
         )
         var options = try ExistingLabelsOptions(given: ["meshes": "none", "radiomics": "auto"])
         options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
