@@ -72,28 +72,17 @@ public struct NetworkBenchmark: Sendable {
     }
 
     /// Runs the network on noise (from a fixed seed).
-    /// - Throws: ``ModelFormatError``, `AllocationError`.
+    /// - Throws: ``ModelFormatError``, `AllocationError`, `FileSystemError`.
     public func run() async throws -> Timings {
-        let pool = try ComputePool(width: max(threads, 1))
-        defer { pool.shutdown() }
-        let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-        return try await pool.run { () throws -> Timings in
+        try await ComputeScope.withPool(of: max(threads, 1)) { scope in
             let result = try measure(scope)
             if let file = environment["NOCTURNE_BENCH_OUTPUT"] {
-                try result.output?.withUnsafeBufferPointer { try Self.write($0, to: file) }
+                try result.output?.withUnsafeBufferPointer {
+                    try FileSystem.write(file, Array(UnsafeRawBufferPointer($0)))
+                }
             }
             return result.timings
         }
-    }
-
-    private static func write(_ values: UnsafeBufferPointer<Float>, to path: String) throws {
-        guard let file = fopen(path, "wb") else { throw unwritable(path) }
-        let count = fwrite(values.baseAddress, 4, values.count, file)
-        guard fclose(file) == 0, count == values.count else { throw unwritable(path) }
-    }
-
-    private static func unwritable(_ path: String) -> ModelFormatError {
-        .unreadable(path: path, reason: "the output cannot be written")
     }
 
     private func measure(_ scope: ComputeScope) throws -> (timings: Timings, output: FrozenVoxels<Float>?) {

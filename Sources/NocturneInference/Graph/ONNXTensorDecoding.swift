@@ -16,7 +16,8 @@ extension ONNXReader {
         case .float32: return ConstantTensor(shape: shape, floats: try elements.values(or: tensor.floatData))
         case .float64:
             return ConstantTensor(shape: shape, floats: try elements.values(or: tensor.doubleData).map { Float($0) })
-        case .float16: return ConstantTensor(shape: shape, floats: try elements.halves().map(float(half:)))
+        case .float16:
+            return ConstantTensor(shape: shape, floats: try elements.halves().map { Float(Float16(bitPattern: $0)) })
         case .bfloat16:
             return ConstantTensor(
                 shape: shape,
@@ -29,21 +30,6 @@ extension ONNXReader {
         case .int16: return ConstantTensor(shape: shape, integers: try elements.integers(Int16.self))
         case .int32: return ConstantTensor(shape: shape, integers: try elements.integers(Int32.self))
         case .int64: return ConstantTensor(shape: shape, integers: try elements.values(or: tensor.int64Data))
-        }
-    }
-
-    /// Converts IEEE half precision without the `Float16` type, which is not available on every processor.
-    private static func float(half: UInt16) -> Float {
-        let sign = UInt32(half & 0x8000) << 16
-        let exponent = UInt32(half >> 10) & 31
-        let fraction = UInt32(half & 1023)
-        switch exponent {
-        case 0:
-            // Subnormal: fraction * 2^-24. 112 below is the difference of the exponents' biases, 127 and 15.
-            let magnitude = Float(fraction) / 16_777_216
-            return sign == 0 ? magnitude : -magnitude
-        case 31: return Float(bitPattern: sign | 0x7F80_0000 | fraction << 13)
-        default: return Float(bitPattern: sign | (exponent + 112) << 23 | fraction << 13)
         }
     }
 

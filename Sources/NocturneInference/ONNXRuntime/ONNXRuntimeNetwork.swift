@@ -62,8 +62,8 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         self.tiles = tiles
         self.path = path
         self.instructionSet = instructionSet
-        weightBytes = try Self.size(path)
         try Self.refuseDamaged(path)
+        weightBytes = FileSystem.size(path) ?? 0
         let handle = try Handle(library, path: path, cuda: cuda, threads: 1)
         device = cuda == nil ? nil : handle
         inputs = try handle.ports(ofOutputs: 0)
@@ -159,18 +159,5 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         cposix_trim_heap()
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
         return fields.count > 5 ? (Int(fields[5]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
-    }
-
-    /// The size in bytes of a readable file that is not empty.
-    private static func size(_ path: String) throws(ModelFormatError) -> Int {
-        guard FileSystem.exists(path), !FileSystem.isFolder(path) else {
-            throw .unreadable(path: path, reason: FileSystem.exists(path) ? "a folder" : "no such file")
-        }
-        let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
-        guard let size, FileManager.default.isReadableFile(atPath: path) else {
-            throw .unreadable(path: path, reason: "no permission")
-        }
-        guard size > 0 else { throw .malformed(path: path, reason: "the file is empty") }
-        return size
     }
 }
