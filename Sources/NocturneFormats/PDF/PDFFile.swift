@@ -47,11 +47,9 @@ extension PDFPage {
         var bytes: [UInt8] = []
         /// How many bytes were written before.
         private(set) var flushedByteCount = 0
-        /// Takes the bytes at the end of each page; nil until the whole file is written.
-        var file: FileDescriptor?
-        let path: String?
-
-        init() { path = nil }
+        /// Takes the bytes at the end of each page.
+        var file: FileDescriptor
+        let path: String
 
         init(path: String) throws(FileSystemError) {
             self.path = path
@@ -59,8 +57,7 @@ extension PDFPage {
         }
 
         func flush() throws(FileSystemError) {
-            guard file != nil else { return }
-            try file?.write(bytes)
+            try file.write(bytes)
             flushedByteCount += bytes.count
             bytes.removeAll(keepingCapacity: true)
         }

@@ -8,7 +8,7 @@ public import NocturneSystem
 /// counts as decoration. The language is English.
 ///
 /// Lengths are points from the upper left corner. The bytes depend only on what was drawn: no time stamp and no system
-/// fonts. To be used by one thread. The current page is held in memory, and the whole file unless it is written on the way.
+/// fonts. To be used by one thread. The current page is held in memory; it is written when it ends.
 public final class PDFPage {
     /// In points.
     public let width: Double
@@ -22,15 +22,10 @@ public final class PDFPage {
     /// The texts in place of the figures, in the order of drawing.
     private var alternatives: [String] = []
 
-    /// An empty page, A4 by default.
+    /// Creates the file, replacing an existing one, with an empty page, A4 by default. It is not flushed to the disk.
     /// - Parameter title: of the document, as PDF readers show it.
-    public convenience init(width: Double = 595, height: Double = 842, title: String) {
-        self.init(width: width, height: height, title: title, Output())
-    }
-
-    /// The same for a file of many pages, which is written page by page.
     /// - Throws: ``PDFError``.
-    public convenience init(
+    public init(
         width: Double = 595,
         height: Double = 842,
         title: String,
@@ -38,10 +33,6 @@ public final class PDFPage {
     ) throws(PDFError) {
         let output: Output
         do { output = try Output(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
-        self.init(width: width, height: height, title: title, output)
-    }
-
-    private init(width: Double, height: Double, title: String, _ output: Output) {
         self.width = width
         self.height = height
         self.output = output
@@ -219,7 +210,7 @@ public final class PDFPage {
     /// - Throws: ``PictureError``.
     public func image(_ image: RGBImage, in rectangle: Rectangle) throws(PictureError) {
         guard image.width > 0, image.height > 0 else { return }
-        let bytes = try JPEGWriter.encode(image, quality: Self.imageQuality, for: output.path ?? "")
+        let bytes = try JPEGWriter.encode(image, quality: Self.imageQuality, for: output.path)
         // Cairo writes the file that is attached, and reads no pixel.
         let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(image.width), Int32(image.height))
         defer { cairo_surface_destroy(picture) }
@@ -229,7 +220,7 @@ public final class PDFPage {
         let status = cairo_surface_set_mime_data(picture, "image/jpeg", copy, UInt(bytes.count), release, copy)
         guard status == CAIRO_STATUS_SUCCESS else {
             copy.deallocate()
-            throw PictureError(.outOfMemory, path: output.path ?? "", "no memory to draw the picture")
+            throw PictureError(.outOfMemory, path: output.path, "no memory to draw the picture")
         }
         cairo_save(context)
         cairo_translate(context, rectangle.x, rectangle.y)
@@ -251,19 +242,10 @@ public final class PDFPage {
         do { try output.flush() } catch { throw PDFError(.cannotWrite, writing: error) }
     }
 
-    /// Ends the last page of a file that is written page by page. Nothing can be drawn afterwards.
+    /// Ends the last page and the file. Nothing can be drawn afterwards.
     /// - Throws: ``PDFError``.
     public func finish() throws(PDFError) {
-        try end(path: output.path ?? "")
-        do {
-            try output.flush()
-            try output.file?.close()
-        } catch {
-            throw PDFError(.cannotWrite, writing: error)
-        }
-    }
-
-    private func end(path: String) throws(PDFError) {
+        let path = output.path
         guard Fonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
         cairo_tag_end(context, PDFPage.documentType)
         cairo_show_page(context)
@@ -278,17 +260,9 @@ public final class PDFPage {
             throw PDFError(.cannotDraw, path: path, "the structure of the document is not as expected")
         }
         output.bytes += update
-    }
-
-    /// Ends the page and writes the file, replacing an existing one. Nothing can be drawn afterwards. It is not flushed
-    /// to the disk.
-    /// - Throws: ``PDFError``.
-    public func write(to path: String) throws(PDFError) {
-        try end(path: path)
         do {
-            var file = try FileDescriptor(creating: path)
-            try file.write(output.bytes)
-            try file.close()
+            try output.flush()
+            try output.file.close()
         } catch {
             throw PDFError(.cannotWrite, writing: error)
         }

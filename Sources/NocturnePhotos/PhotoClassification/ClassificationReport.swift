@@ -20,10 +20,10 @@ package struct ClassificationReport {
 
     private let margin = PDFPage.margin
 
-    /// Draws the page without writing it. About 10 ms.
-    /// - Throws: ``PictureError`` for pictures that cannot be encoded.
-    package func page() throws -> PDFPage {
-        let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
+    /// Draws the page of a file, which the caller finishes. About 10 ms.
+    /// - Throws: ``PDFError``; ``PictureError`` for pictures that cannot be encoded.
+    package func page(writingTo path: String) throws -> PDFPage {
+        let page = try PDFPage(title: "\(ReportText.reportTitle): \(result.item)", writingTo: path)
         var y = page.disclaimer(result.disclaimer, y: margin) + 26
         page.element(.heading(level: 1)) {
             page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)

@@ -57,12 +57,12 @@ extension PhotoClassification {
             }
             // The report shows no files, and is one of them itself: it is drawn before they are listed.
             var result = result()
-            let page = try ClassificationReport(
+            let report = ClassificationReport(
                 result: result,
                 picture: loaded.picture,
                 overlay: illustrated.overlay
-            ).page()
-            try page.write(to: folder + "/" + Self.reportFile)
+            )
+            try report.page(writingTo: folder + "/" + Self.reportFile).finish()
             written.append(Self.reportFile)
             result.files = try written.sorted().map { try ItemFile($0, in: folder) }
             return try result.write(into: folder, notes)

@@ -7,8 +7,14 @@ import Testing
 
 @Suite("Pages of PDF")
 struct PDFPageTests {
-    private func draw() throws -> PDFPage {
-        let page = PDFPage(title: "A title")
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func empty() throws -> PDFPage { try PDFPage(title: "", writingTo: folder("empty.pdf").path) }
+
+    private func draw(to path: String) throws -> PDFPage {
+        let page = try PDFPage(title: "A title", writingTo: path)
         page.text("Grüße – “quoted” ≥ 5 µm", x: 20, y: 40, size: 12)
         page.text("bold", x: 20, y: 60, size: 12, isBold: true)
         page.fill(PDFPage.Rectangle(x: 10, y: 80, width: 50, height: 20), PDFPage.Color(gray: 0.5))
@@ -92,7 +98,7 @@ struct PDFPageTests {
         try TemporaryFolder.with { place in
             var files: [Data] = []
             for name in ["a.pdf", "b.pdf"] {
-                try draw().write(to: place(name).path)
+                try draw(to: place(name).path).finish()
                 files.append(try Data(contentsOf: place(name)))
             }
             #expect(files[0] == files[1])
@@ -107,8 +113,8 @@ struct PDFPageTests {
     }
 
     @Test("Every letter of the report's words has a width of its own")
-    func widths() {
-        let page = PDFPage(title: "")
+    func widths() throws {
+        let page = try empty()
         let missing = page.width(of: "\u{4E2D}", size: 10)
         for letter in "abcdefgABCXYZ0123456789äöüßéñłőŞ≥≤–—“”×µ±" {
             let width = page.width(of: String(letter), size: 10)
@@ -120,8 +126,8 @@ struct PDFPageTests {
     }
 
     @Test("Lines are no wider than asked for and lose no word; long words are broken")
-    func lines() {
-        let page = PDFPage(title: "")
+    func lines() throws {
+        let page = try empty()
         let text = "The quick brown fox jumps over the lazy dog " + String(repeating: "w", count: 80)
         let lines = page.lines(of: text, width: 100, size: 9)
         for line in lines { #expect(page.width(of: line, size: 9) <= 100) }
@@ -130,8 +136,8 @@ struct PDFPageTests {
     }
 
     @Test("Shortened text fits, keeps both ends, and is left alone where it fits")
-    func shortened() {
-        let page = PDFPage(title: "")
+    func shortened() throws {
+        let page = try empty()
         #expect(page.shortened("short", width: 100, size: 9) == "short")
         let long = "beginning" + String(repeating: "x", count: 5000) + "end"
         let result = page.shortened(long, width: 100, size: 9)
@@ -141,7 +147,7 @@ struct PDFPageTests {
 
     @Test("A path that cannot be written is an error with the system's number")
     func unwritable() throws {
-        let error = #expect(throws: PDFError.self) { try draw().write(to: "/nowhere/at/all.pdf") }
+        let error = #expect(throws: PDFError.self) { try draw(to: "/nowhere/at/all.pdf") }
         #expect(error?.code == .cannotWrite && error?.systemCode == ENOENT)
     }
 }

@@ -83,7 +83,7 @@ struct WordingTests {
             let result = try bench.result(item)
             #expect(result.disclaimer == Disclaimer.skin)
             let page = try ClassificationReport(result: result, picture: RGBImage(width: 4, height: 4), overlay: nil)
-                .page()
+                .page(writingTo: bench.folder("report.pdf").path)
             let written = page.texts.joined(separator: " ")
             #expect(written.contains(Disclaimer.skin))
             #expect(ReportText.diagnosticClaim(in: written) == nil)
@@ -96,8 +96,9 @@ struct WordingTests {
     }
 
     @Test("A name that is longer than a line is whole in several; of one that is longer still, the middle is left out")
-    func longNames() {
-        let page = PDFPage(title: "page")
+    func longNames() throws {
+        let folder = try TemporaryFolder()
+        let page = try PDFPage(title: "page", writingTo: folder("page.pdf").path)
         let name = "0.970 actinic keratosis or intraepithelial carcinoma"
         // As under a picture of the contact sheet.
         let whole = page.lines(of: name, width: 124, size: 9.6, atMost: 3)

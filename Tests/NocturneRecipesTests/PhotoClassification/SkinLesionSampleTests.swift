@@ -79,7 +79,7 @@ struct SkinLesionSampleTests {
             picture: RGBImage(width: 4, height: 4),
             overlay: RGBImage(width: 4, height: 4)
         )
-        let texts = try report.page().texts
+        let texts = try report.page(writingTo: bench.folder("report.pdf").path).texts
         let shown = try FileSystem.read(bench.output.item("lesion-02") + "/result.json")
         let classes = try PhotoClassification.reviewParts(of: shown).objects
         #expect(classes.first?.color == "#d55e00" && classes.map(\.text).filter { $0 == "malignant" }.count == 3)
