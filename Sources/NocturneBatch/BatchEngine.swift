@@ -221,12 +221,7 @@ public struct BatchEngine: Sendable {
     /// How a run ends whose folder belongs to another run.
     private func lostOutcome() -> BatchOutcome {
         control.giveUp(OutputHealth.lossReason)
-        return BatchOutcome(
-            counts: BatchCounts(),
-            mode: control.mode,
-            peakLeasedBytes: 0,
-            givenUp: control.givenUp
-        )
+        return BatchOutcome(counts: BatchCounts(), mode: control.mode, givenUp: control.givenUp)
     }
 
     /// Gives signs of life to other machines until the task is cancelled. When one of them has taken over the folder, because

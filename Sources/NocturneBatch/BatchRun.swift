@@ -35,7 +35,6 @@ actor BatchRun {
     private var counts = BatchCounts()
     private var breaker: CircuitBreaker
     private var remarks: ReportRemarks?
-    private var peakLeasedBytes = 0
     private var figures = RunFigures()
     /// What the process takes without its models, as it was in the first round: what the recipes keep between rounds would
     /// count as shared.
@@ -116,7 +115,6 @@ actor BatchRun {
         return BatchOutcome(
             counts: counts,
             mode: control.mode,
-            peakLeasedBytes: peakLeasedBytes,
             givenUp: control.givenUp,
             isTripped: control.isTripped,
             remarks: remarks
@@ -223,7 +221,6 @@ actor BatchRun {
         figures.add(await processing.run())
         await current.idle()
         breaker = await processing.scheduler.breaker
-        peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery
     }
 }

@@ -31,7 +31,7 @@ struct ItemNamesTests {
         try table.add(items)
         try table.order()
         try ItemNames(table, identifiers, below: inputs).find()
-        return try table.names()
+        return try table.candidates(after: 0).map { try #require($0.preferredName).name }
     }
 
     @Test(

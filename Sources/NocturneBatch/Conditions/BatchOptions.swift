@@ -9,8 +9,6 @@ public struct BatchOutcome: Sendable {
     public let counts: BatchCounts
     /// How the run was asked to end, from which its exit code follows.
     public let mode: RunControl.Mode
-    /// The largest sum of leases there was, less what released models had given back by then.
-    public let peakLeasedBytes: Int
     /// Why the run could not continue, when it could not.
     public let givenUp: String?
     /// Whether the run has ended so that a person can look at the latest items: it is of no use to continue before.

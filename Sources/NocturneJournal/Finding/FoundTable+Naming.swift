@@ -151,11 +151,6 @@ extension FoundTable {
 
     // MARK: Giving names
 
-    /// The preferred names of all items, in the order of discovery.
-    package func names() throws(JournalError) -> [String] {
-        try use { db in try String.fetchAll(db, sql: "SELECT name FROM naming ORDER BY place") }
-    }
-
     /// Whether another item is to be called so.
     package func isRepeated(_ name: String) throws(JournalError) -> Bool {
         try use { db in

@@ -78,11 +78,6 @@ public final class FoundTable: Sendable {
         try use { db in try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM found)") ?? true }
     }
 
-    /// How many items were found, good ones and others.
-    package func count() throws(JournalError) -> Int {
-        try use { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM found") ?? 0 }
-    }
-
     /// Whether an item of this path was found.
     package func contains(path: String) throws(JournalError) -> Bool {
         try use { db in

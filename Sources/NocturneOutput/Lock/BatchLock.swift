@@ -126,9 +126,6 @@ public final class BatchLock: Sendable {
         }
     }
 
-    /// Whether no run of another machine has taken the folder.
-    package var isClaimed: Bool { claim.isNewest }
-
     /// Lets processes that are started from now on have the lock too; it is held until the last of them ends.
     /// - Returns: the descriptor by which they know it.
     public func handOn() -> Int32 {

@@ -34,7 +34,13 @@ struct SchedulerTests {
             $0.resources.memoryBytes = budget
             $0.view = recorder
         }
-        #expect(outcome.counts.completed == 51 && outcome.peakLeasedBytes <= budget)
+        #expect(outcome.counts.completed == 51)
+        // What was written last has the largest sum of leases.
+        struct Run: Decodable { let predictedPeakBytes: Int }
+        let runs = try texts.keys.map {
+            try JSONDecoder().decode(Run.self, from: Data(FileSystem.read(batch.output.item($0) + "/run.json")))
+        }
+        #expect(try #require(runs.map(\.predictedPeakBytes).max()) <= budget)
         // It was not left to the end.
         let after = recorder.all[(recorder.first("itemStarted b-large") + 1)...]
         #expect(after.contains { $0.hasPrefix("itemStarted c") })
