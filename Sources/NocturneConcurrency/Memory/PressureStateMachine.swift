@@ -22,32 +22,6 @@ public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, Cus
 }
 
 extension PressureStateMachine {
-    /// The limits from which memory counts as scarce. A level is reached when any one of its limits is reached.
-    public struct Thresholds: Hashable, Sendable {
-        /// The limits of one level.
-        public struct Marks: Hashable, Sendable {
-            /// Available bytes below this fraction of the memory limit.
-            public var availableShare: Double
-            /// PSI "some avg10" above this percentage, with less than ``PressureStateMachine/Thresholds/stallShare`` available.
-            public var stallPercent: Double
-            /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
-            public var residentShare: Double
-        }
-
-        /// From here no further item is started.
-        public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
-        /// From here only the oldest active item continues.
-        public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
-        /// With more than this fraction available, stalls are attributed to other processes with separate limits: PSI
-        /// covers the whole system.
-        public var stallShare = 0.5
-        /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
-        public var calmReadings = 3
-
-        /// The default limits.
-        public init() {}
-    }
-
     /// A change of level and its reason.
     public struct Change: Hashable, Sendable {
         /// The level before.
@@ -61,24 +35,37 @@ extension PressureStateMachine {
 
 /// Converts readings to levels: rises at once, falls by one level after several consecutive calm readings.
 public struct PressureStateMachine: Sendable {
+    /// The limits of a level, which is reached when any one of them is.
+    private struct Marks {
+        /// Available bytes below this fraction of the memory limit.
+        let availableShare: Double
+        /// PSI "some avg10" above this percentage, with less than ``stallShare`` available.
+        let stallPercent: Double
+        /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
+        let residentShare: Double
+    }
+
+    private static let warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
+    private static let critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
+    /// With more than this fraction available, stalls are attributed to other processes with separate limits: PSI covers the whole
+    /// system.
+    private static let stallShare = 0.5
+    /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
+    private static let calmReadings = 3
+
     /// The budget to which resident memory is compared.
     public let budgetBytes: Int
-    /// The limits that readings are compared with.
-    public let thresholds: Thresholds
     /// The present level.
     public private(set) var level = PressureLevel.normal
     private var calmCount = 0
 
     /// - Parameter budgetBytes: above 0.
-    public init(budgetBytes: Int, thresholds: Thresholds = Thresholds()) {
-        self.budgetBytes = budgetBytes
-        self.thresholds = thresholds
-    }
+    public init(budgetBytes: Int) { self.budgetBytes = budgetBytes }
 
     /// - Returns: The change caused by this reading, nil when the level stays.
     public mutating func observe(_ reading: MemoryReading) -> Change? {
-        let critical = reasons(reading, thresholds.critical)
-        let warning = reasons(reading, thresholds.warning)
+        let critical = reasons(reading, Self.critical)
+        let warning = reasons(reading, Self.warning)
         let seen: PressureLevel = !critical.isEmpty ? .critical : !warning.isEmpty ? .warning : .normal
         let before = level
         if seen >= level {
@@ -89,17 +76,13 @@ public struct PressureStateMachine: Sendable {
             return Change(from: before, to: level, reason: reason)
         }
         calmCount += 1
-        guard calmCount >= thresholds.calmReadings else { return nil }
+        guard calmCount >= Self.calmReadings else { return nil }
         calmCount = 0
         level = before == .critical ? .warning : .normal
-        return Change(
-            from: before,
-            to: level,
-            reason: "enough free in \(thresholds.calmReadings) readings in a row"
-        )
+        return Change(from: before, to: level, reason: "enough free in \(Self.calmReadings) readings in a row")
     }
 
-    private func reasons(_ reading: MemoryReading, _ marks: Thresholds.Marks) -> [String] {
+    private func reasons(_ reading: MemoryReading, _ marks: Marks) -> [String] {
         var reasons: [String] = []
         var share: Double?
         if let available = reading.availableBytes, let limit = reading.limitBytes, limit > 0 {
@@ -108,7 +91,7 @@ public struct PressureStateMachine: Sendable {
                 reasons.append("\(ByteCount(available)) of \(ByteCount(limit)) available")
             }
         }
-        if let stall = reading.stallPercent, stall > marks.stallPercent, share ?? 0 < thresholds.stallShare {
+        if let stall = reading.stallPercent, stall > marks.stallPercent, share ?? 0 < Self.stallShare {
             reasons.append("tasks stalled \(stall) % of the time")
         }
         // The kernel can reclaim file-backed pages: a plan that keeps its sums in a file does not exceed the budget
