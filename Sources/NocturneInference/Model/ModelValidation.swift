@@ -25,6 +25,24 @@ package struct ModelValidation {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
 
+    /// One of several words.
+    /// - Parameters:
+    ///   - text: as written; nil for the default.
+    ///   - words: at least two, as they are listed in the error for another one.
+    package func choice<Value: RawRepresentable<String>>(
+        _ text: String?,
+        _ standard: Value,
+        _ words: [String],
+        key: String
+    ) throws(ModelPackageError) -> Value {
+        guard let text else { return standard }
+        guard let value = Value(rawValue: text) else {
+            let expected = words.dropLast().joined(separator: ", ") + " or \(words[words.count - 1])"
+            throw refuse(key, expected: expected, found: text)
+        }
+        return value
+    }
+
     /// The maximum length of all lists except those of labels and classes: many are searched once for every entry.
     private static let maximumListCount = 1000
 

@@ -36,20 +36,6 @@ extension ModelValidation {
         value = Float(raw)
     }
 
-    /// One of several words.
-    func choice<Value: RawRepresentable<String>>(
-        _ text: String?,
-        _ standard: Value,
-        _ words: [String],
-        key: String
-    ) throws(ModelPackageError) -> Value {
-        guard let text else { return standard }
-        guard let value = Value(rawValue: text) else {
-            throw refuse(key, expected: words.joined(separator: " or "), found: text)
-        }
-        return value
-    }
-
     /// Numbers for red, green and blue, finite in single precision too.
     func threeColors(_ values: [Double], key: String) throws(ModelPackageError) -> [Double] {
         guard values.count == 3, values.allSatisfy({ Float($0).isFinite }) else {

@@ -48,10 +48,8 @@ extension ModelValidation {
         _ levels: [CascadeLevel],
         section: String
     ) throws(ModelPackageError) -> VolumeSegmentationSettings.InputFormat {
-        let text = text ?? VolumeSegmentationSettings.InputFormat.medical.rawValue
-        guard let format = VolumeSegmentationSettings.InputFormat(rawValue: text) else {
-            throw refuse("\(section).inputFormat", expected: "medical or tiff", found: text)
-        }
+        let format: VolumeSegmentationSettings.InputFormat =
+            try choice(text, .medical, ["medical", "tiff"], key: "\(section).inputFormat")
         // A TIFF states no direction to which it could be turned.
         if format == .tiff, let level = levels.first(where: { $0.orientation != .stored }) {
             throw refuse("\(section).orientation", expected: "stored with tiff", found: level.orientation.rawValue)
@@ -132,7 +130,8 @@ extension ModelValidation {
         _ normalizations: [[Normalization]],
         oneHot: [UInt16]
     ) throws(ModelPackageError) -> CascadeLevel {
-        let orientation = try orientation(raw.orientation, key: key)
+        let orientation: CascadeLevel.Orientation =
+            try choice(raw.orientation, .stored, ["RAS", "RAS-ITK", "LPS", "stored"], key: "\(key).orientation")
         let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
         guard transpose.sorted() == [0, 1, 2] else {
             throw refuse("\(key).transpose", expected: "0, 1 and 2 in some order", found: transpose)
@@ -184,14 +183,6 @@ extension ModelValidation {
         )
     }
 
-    private func orientation(_ raw: String?, key: String) throws(ModelPackageError) -> CascadeLevel.Orientation {
-        let text = raw ?? CascadeLevel.Orientation.stored.rawValue
-        guard let orientation = CascadeLevel.Orientation(rawValue: text) else {
-            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK, LPS or stored", found: text)
-        }
-        return orientation
-    }
-
     /// The patch with three axes, and whether the section gives two of them; checks the spacing too, which has as many.
     private func patchSize(
         _ raw: VolumeSegmentationSection.Level,
@@ -225,10 +216,8 @@ extension ModelValidation {
         guard let method = ResamplingRule.Method(rawValue: methodText), method != .zoom else {
             throw refuse("\(key).method", expected: "spline, torch, monai or none", found: methodText)
         }
-        let separateText = raw?.separateZ ?? ResamplingRule.Separation.auto.rawValue
-        guard let separate = ResamplingRule.Separation(rawValue: separateText) else {
-            throw refuse("\(key).separateZ", expected: "auto, always or never", found: separateText)
-        }
+        let separate: ResamplingRule.Separation =
+            try choice(raw?.separateZ, .auto, ["auto", "always", "never"], key: "\(key).separateZ")
         let threshold = raw?.anisotropyThreshold ?? 3
         guard threshold.isFinite, threshold >= 1 else {
             throw refuse("\(key).anisotropyThreshold", expected: "a number of at least 1", found: threshold)
@@ -279,18 +268,11 @@ extension ModelValidation {
     fileprivate func tiling(_ raw: VolumeSegmentationSection.Tiling?, key: String) throws(ModelPackageError)
         -> TilingSettings
     {
-        let positions = raw?.positions ?? TilingRule.Positions.even.rawValue
-        guard let positions = TilingRule.Positions(rawValue: positions) else {
-            throw refuse("\(key).positions", expected: "even or interval", found: positions)
-        }
-        let padding = raw?.padding ?? TilingRule.Padding.zero.rawValue
-        guard let padding = TilingRule.Padding(rawValue: padding) else {
-            throw refuse("\(key).padding", expected: "zero or edge", found: padding)
-        }
-        let weights = raw?.weights ?? ImportanceMap.Profile.gaussian.rawValue
-        guard let weights = ImportanceMap.Profile(rawValue: weights) else {
-            throw refuse("\(key).weights", expected: "gaussian, centredGaussian or constant", found: weights)
-        }
+        let positions: TilingRule.Positions =
+            try choice(raw?.positions, .even, ["even", "interval"], key: "\(key).positions")
+        let padding: TilingRule.Padding = try choice(raw?.padding, .zero, ["zero", "edge"], key: "\(key).padding")
+        let profiles = ["gaussian", "centredGaussian", "constant"]
+        let weights: ImportanceMap.Profile = try choice(raw?.weights, .gaussian, profiles, key: "\(key).weights")
         return TilingSettings(rule: TilingRule(positions: positions, padding: padding), weights: weights)
     }
 
