@@ -4,7 +4,7 @@ import NocturneFormats
 import NocturneJournal
 package import NocturneOutput
 import NocturneRecipeSupport
-package import NocturneSystem
+import NocturneSystem
 
 /// What a photo recipe stores in the journal to locate a picture again and to plan for it without decoding it.
 package struct PhotoRecord: ItemSource {
@@ -80,16 +80,4 @@ package struct PhotoRecord: ItemSource {
 package struct LoadedPhoto: Sendable {
     let record: PhotoRecord
     let photo: Photo
-}
-
-/// The output of a network that cannot be used for a result.
-package struct NetworkOutputError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    /// Of the photo; empty where only the output is known.
-    package var path = ""
-    /// The fact, for a person.
-    package let detail: String
-    /// The same for all recipes.
-    package var faultCode: FaultCode { .networkOutput }
-    /// The detail, with the photo where it is known.
-    package var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

@@ -1,3 +1,5 @@
+import NocturnePostprocess
+
 /// How much each part of the square picture contributes to the score of a class (Grad-CAM); rows from the top.
 package struct AttentionMap: Hashable, Sendable {
     /// Index of the class in the package.

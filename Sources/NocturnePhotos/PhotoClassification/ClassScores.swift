@@ -1,4 +1,5 @@
 import Foundation
+import NocturnePostprocess
 package import NocturneSystem
 
 /// Probabilities of the classes from a network's output.

@@ -5,6 +5,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 

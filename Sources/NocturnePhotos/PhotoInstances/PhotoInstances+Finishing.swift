@@ -86,7 +86,7 @@ extension PhotoInstances {
                     .instances(inferred.outputs)
                 notes += found.notes
                 ordered = PhotoInstances.ordered(found.instances)
-            } catch let error as InstanceError {
+            } catch let error as NetworkOutputError {
                 note = Note("instances.unusableOutput", "the network's output cannot be used: \(error)")
                 guard options.usesSingleItemFallback else {
                     throw NetworkOutputError(path: inferred.record.path, detail: note.description)

@@ -55,7 +55,7 @@ extension PhotoInstances {
         }
 
         /// The instances that the outputs describe.
-        /// - Throws: `InstanceError` for outputs that are not finite or have the wrong size; `CancelledError`.
+        /// - Throws: `NetworkOutputError` for outputs that are not finite or have the wrong size; `CancelledError`.
         func instances(_ outputs: [String: Tensor]) throws -> Found {
             switch settings.output {
             case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
@@ -98,10 +98,7 @@ extension PhotoInstances {
         private func output(_ name: String, _ outputs: [String: Tensor], axes: Int? = nil) throws -> Tensor {
             // Checked here, since the extents are read by their place and a missing axis would end the program.
             guard let tensor = outputs[name], axes == nil || tensor.shape.count == axes else {
-                throw InstanceError(
-                    .wrongSize,
-                    "output \(name) has the extents \(outputs[name]?.shape ?? [])"
-                )
+                throw NetworkOutputError(detail: "output \(name) has the extents \(outputs[name]?.shape ?? [])")
             }
             return tensor
         }
@@ -112,7 +109,7 @@ extension PhotoInstances {
         private func split(_ tensor: Tensor, _ splitting: PhotoInstancesModel.Settings.Maps) throws -> Found {
             let planes = splitting.mapCount
             guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {
-                throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
+                throw NetworkOutputError(detail: "maps of the extents \(tensor.shape)")
             }
             let pixels = frame.content.width * frame.content.height
             let maps = try InstanceMaps(

@@ -130,7 +130,7 @@ extension PhotoInstances {
             do {
                 let texts = try found.withLock { found in try instances.indices.compactMap { try found[$0]?.get() } }
                 inferred?.reading?.texts += texts
-            } catch let error as InstanceError {
+            } catch let error as NetworkOutputError {
                 throw NetworkOutputError(
                     path: prepared.record.path,
                     detail: "the output of the networks that read text cannot be used: \(error)"

@@ -40,7 +40,7 @@ extension PhotoTextModel {
 extension PhotoTextModel.Reading {
     /// Reads a picture turned each way, and keeps the reading with the greatest sum of confidences over its characters; the first
     /// of equal ones.
-    /// - Throws: `InstanceError` for outputs that are not finite; `CancelledError`, `ModelFormatError`, `AllocationError`.
+    /// - Throws: `NetworkOutputError` for outputs that are not finite; `CancelledError`, `ModelFormatError`, `AllocationError`.
     init(of image: RGBImage, _ model: PhotoTextModel, _ sessions: PhotoSessions, _ scope: ComputeScope) throws {
         var best: PhotoTextModel.Reading?
         for turn in QuarterTurn.allCases {

@@ -145,7 +145,7 @@ package final class PhotoTextModel: Sendable {
     // MARK: Running
 
     /// The lines in a picture, in pixels of the picture, whose centres are whole numbers.
-    /// - Throws: `InstanceError` for outputs that are not finite; `CancelledError`, `ModelFormatError`, `AllocationError`.
+    /// - Throws: `NetworkOutputError` for outputs that are not finite; `CancelledError`, `ModelFormatError`, `AllocationError`.
     func regions(in image: RGBImage, _ sessions: PhotoSessions, _ scope: ComputeScope) throws -> [[SIMD2<Double>]] {
         let shape = detectionShape(width: image.width, height: image.height)
         let (height, width) = (shape[2], shape[3])
@@ -189,7 +189,7 @@ package final class PhotoTextModel: Sendable {
         }
         let outputs = try session.run([name: input], scope: scope)
         guard let output = network.outputs.first.flatMap({ outputs[$0.name] }) else {
-            throw InstanceError(.wrongSize, "the network has no output")
+            throw NetworkOutputError(detail: "the network has no output")
         }
         return output
     }

@@ -74,7 +74,7 @@ public struct DetectionDecoder: Sendable {
     /// A network like YOLO-seg: candidates `[4 + classes + coefficients][candidates]` (centre x and y, width and height
     /// in pixels of the input, a probability for every class, coefficients), and prototypes
     /// `[coefficients][rows][columns]` whose weighted sums are the logits of masks over the whole input.
-    /// - Throws: ``InstanceError`` when the sizes do not match or prototypes are not finite; `CancelledError`.
+    /// - Throws: ``NetworkOutputError`` when the sizes do not match or prototypes are not finite; `CancelledError`.
     public func prototypes(
         candidates: [Float],
         classes: Int,
@@ -83,14 +83,13 @@ public struct DetectionDecoder: Sendable {
     ) throws -> [Instance] {
         let rows = 4 + classes + planes.count
         guard classes > 0, planes.count > 0, candidates.count % rows == 0, planes.isWhole else {
-            throw InstanceError(
-                .wrongSize,
-                "\(candidates.count) values of candidates and \(planes.values.count) of prototypes do not match "
-                    + "\(classes) classes and \(planes.count) prototypes of \(planes.width)×\(planes.height)"
+            throw NetworkOutputError(
+                detail: "\(candidates.count) values of candidates and \(planes.values.count) of prototypes "
+                    + "do not match \(classes) classes and \(planes.count) prototypes of \(planes.width)×\(planes.height)"
             )
         }
         guard planes.values.allSatisfy(\.isFinite) else {
-            throw InstanceError(.notANumber, "the prototypes hold values that are not numbers (NaN or infinite)")
+            throw NetworkOutputError(detail: "the prototypes hold values that are not numbers (NaN or infinite)")
         }
         let count = candidates.count / rows
         var found: [Candidate] = []
@@ -127,7 +126,7 @@ public struct DetectionDecoder: Sendable {
     /// A network like Mask R-CNN: boxes `[n][4]` (left, top, right, bottom in pixels of the input), a score and a class
     /// for each (torchvision counts classes from 1), and a plane of probabilities for each, which covers
     /// the box, or the whole input if it has the input's size.
-    /// - Throws: ``InstanceError`` when the sizes do not match or a mask is not finite; `CancelledError`.
+    /// - Throws: ``NetworkOutputError`` when the sizes do not match or a mask is not finite; `CancelledError`.
     public func masks(
         boxes: [Float],
         scores: [Float],
@@ -138,14 +137,13 @@ public struct DetectionDecoder: Sendable {
     ) throws -> [Instance] {
         let count = scores.count
         guard boxes.count == 4 * count, kinds.count == count, planes.count == count, planes.isWhole else {
-            throw InstanceError(
-                .wrongSize,
-                "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.values.count) values of masks of "
-                    + "\(planes.width)×\(planes.height) do not match \(count) scores"
+            throw NetworkOutputError(
+                detail: "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.values.count) values "
+                    + "of masks of \(planes.width)×\(planes.height) do not match \(count) scores"
             )
         }
         guard planes.values.allSatisfy(\.isFinite) else {
-            throw InstanceError(.notANumber, "the masks hold values that are not numbers (NaN or infinite)")
+            throw NetworkOutputError(detail: "the masks hold values that are not numbers (NaN or infinite)")
         }
         var found: [Candidate] = []
         for index in 0..<count {

@@ -1,5 +1,3 @@
-public import NocturneSystem
-
 /// The output of a network for every pixel of a picture: rows from the top, x fastest, values expected in 0...1 (values
 /// outside are clamped).
 public struct InstanceMaps: Sendable {
@@ -14,7 +12,7 @@ public struct InstanceMaps: Sendable {
     /// The depth of the pixel inside its instance; nil if the network has no such map.
     public let centre: [Float]?
 
-    /// - Throws: ``InstanceError`` when a map has not exactly one value per pixel, there are no pixels or more than
+    /// - Throws: ``NetworkOutputError`` when a map has not exactly one value per pixel, there are no pixels or more than
     ///   2^26, or a value is NaN or infinite.
     public init(
         width: Int,
@@ -22,19 +20,18 @@ public struct InstanceMaps: Sendable {
         foreground: [Float],
         boundary: [Float],
         centre: [Float]?
-    ) throws(InstanceError) {
+    ) throws(NetworkOutputError) {
         guard width > 0, height > 0, width <= 1 << 26, height <= (1 << 26) / width else {
-            throw InstanceError(.wrongSize, "maps of \(width)×\(height) pixels cannot be split into instances")
+            throw NetworkOutputError(detail: "maps of \(width)×\(height) pixels cannot be split into instances")
         }
         for (name, map) in [("foreground", foreground), ("boundary", boundary), ("centre", centre ?? foreground)] {
             guard map.count == width * height else {
-                throw InstanceError(
-                    .wrongSize,
-                    "the \(name) map has \(map.count) values for \(width)×\(height) pixels"
+                throw NetworkOutputError(
+                    detail: "the \(name) map has \(map.count) values for \(width)×\(height) pixels"
                 )
             }
             guard map.allSatisfy(\.isFinite) else {
-                throw InstanceError(.notANumber, "the \(name) map holds values that are not numbers (NaN or infinite)")
+                throw NetworkOutputError(detail: "the \(name) map holds values that are not numbers (NaN or infinite)")
             }
         }
         self.width = width
@@ -42,32 +39,6 @@ public struct InstanceMaps: Sendable {
         self.foreground = foreground
         self.boundary = boundary
         self.centre = centre
-    }
-}
-
-/// Why maps or masks cannot be converted to instances.
-public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of error. New kinds may be added.
-    public enum Code: String, Hashable, Sendable {
-        case wrongSize
-        /// NaN or infinity.
-        case notANumber
-        /// A run-length encoding that is not valid for a mask.
-        case wrongEncoding
-    }
-
-    /// The kind of error.
-    public let code: Code
-    /// What is wrong with the output of the network.
-    public let description: String
-
-    /// Always `networkOutput`.
-    public var faultCode: FaultCode { .networkOutput }
-
-    /// - Parameter description: what is wrong, without the photo, which the caller adds.
-    public init(_ code: Code, _ description: String) {
-        self.code = code
-        self.description = description
     }
 }
 

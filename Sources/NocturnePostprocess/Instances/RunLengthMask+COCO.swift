@@ -20,10 +20,10 @@ extension RunLengthMask {
     }
 
     /// Reads the text written by ``cocoString``.
-    /// - Throws: ``InstanceError`` for an invalid size or text.
-    public init(width: Int, height: Int, cocoString: String) throws(InstanceError) {
+    /// - Throws: ``NetworkOutputError`` for an invalid size or text.
+    public init(width: Int, height: Int, cocoString: String) throws(NetworkOutputError) {
         guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
-            throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")
+            throw NetworkOutputError(detail: "a mask of \(width)×\(height) pixels")
         }
         var counts: [Int] = []
         var value = 0
@@ -31,7 +31,7 @@ extension RunLengthMask {
         var isWhole = true
         for byte in cocoString.utf8 {
             guard (48..<112).contains(byte), bits <= 35 else {
-                throw InstanceError(.wrongEncoding, "a run-length text with an impossible count")
+                throw NetworkOutputError(detail: "a run-length text with an impossible count")
             }
             let group = Int(byte) - 48
             value |= (group & 0x1F) << bits
@@ -43,30 +43,27 @@ extension RunLengthMask {
             counts.append(value)
             (value, bits) = (0, 0)
         }
-        guard isWhole else { throw InstanceError(.wrongEncoding, "a run-length text that ends within a count") }
+        guard isWhole else { throw NetworkOutputError(detail: "a run-length text that ends within a count") }
         try self.init(width: width, height: height, counts: counts)
     }
 
     /// A mask from COCO's uncompressed counts.
-    /// - Throws: ``InstanceError`` when the counts do not add up to the picture's size.
-    public init(width: Int, height: Int, counts: [Int]) throws(InstanceError) {
+    /// - Throws: ``NetworkOutputError`` when the counts do not add up to the picture's size.
+    public init(width: Int, height: Int, counts: [Int]) throws(NetworkOutputError) {
         guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
-            throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")
+            throw NetworkOutputError(detail: "a mask of \(width)×\(height) pixels")
         }
         var place = 0
         var runs: [Range<Int>] = []
         for (index, count) in counts.enumerated() {
             guard count >= 0, count <= width * height - place else {
-                throw InstanceError(
-                    .wrongEncoding,
-                    "runs that do not fit into \(width)×\(height) pixels"
-                )
+                throw NetworkOutputError(detail: "runs that do not fit into \(width)×\(height) pixels")
             }
             if index % 2 == 1, count > 0 { runs.append(place..<place + count) }
             place += count
         }
         guard place == width * height else {
-            throw InstanceError(.wrongEncoding, "runs of \(place) pixels for \(width)×\(height)")
+            throw NetworkOutputError(detail: "runs of \(place) pixels for \(width)×\(height)")
         }
         self.init(width: width, height: height, runs: runs)
     }

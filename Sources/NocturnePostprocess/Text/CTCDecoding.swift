@@ -10,14 +10,14 @@ public struct CTCDecoding: Hashable, Sendable {
     /// - Parameters:
     ///   - values: probabilities `[steps][classes]`; a rest that fills no step is ignored.
     ///   - classCount: the number of classes with the blank, at least 1.
-    /// - Throws: ``InstanceError`` for values that are not finite.
-    public init(_ values: [Float], classCount: Int) throws(InstanceError) {
+    /// - Throws: ``NetworkOutputError`` for values that are not finite.
+    public init(_ values: [Float], classCount: Int) throws(NetworkOutputError) {
         var classes: [Int] = []
         var sum = 0.0
         var previous = 0
         for step in 0..<values.count / classCount {
             let (best, value) = Self.highest(values, step * classCount..<(step + 1) * classCount)
-            guard value.isFinite else { throw InstanceError(.notANumber, "probabilities of letters are not numbers") }
+            guard value.isFinite else { throw NetworkOutputError(detail: "probabilities of letters are not numbers") }
             defer { previous = best }
             guard best != 0, best != previous else { continue }
             classes.append(best)

@@ -41,7 +41,7 @@ extension TextRegion {
 
     /// The lines in the order of their first pixel, row by row. Takes about 20 ns per pixel.
     /// - Parameter map: `width` × `height` probabilities, row by row.
-    /// - Throws: ``InstanceError`` for a map of another size or with values that are not finite; `CancelledError`.
+    /// - Throws: ``NetworkOutputError`` for a map of another size or with values that are not finite; `CancelledError`.
     public static func find(
         in map: [Float],
         width: Int,
@@ -50,9 +50,9 @@ extension TextRegion {
         flag: CancellationFlag = CancellationFlag()
     ) throws -> [TextRegion] {
         guard width > 0, height > 0, map.count == width * height else {
-            throw InstanceError(.wrongSize, "a map of \(map.count) values for \(width)×\(height) pixels")
+            throw NetworkOutputError(detail: "a map of \(map.count) values for \(width)×\(height) pixels")
         }
-        guard map.allSatisfy(\.isFinite) else { throw InstanceError(.notANumber, "probabilities are not numbers") }
+        guard map.allSatisfy(\.isFinite) else { throw NetworkOutputError(detail: "probabilities are not numbers") }
         let components = try PlaneComponents(width: width, height: height, flag: flag) { place in
             func isText(_ place: Int) -> Bool { map[place] > rules.threshold }
             if isText(place) { return true }

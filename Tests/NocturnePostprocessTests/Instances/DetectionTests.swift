@@ -178,10 +178,10 @@ struct DetectionTests {
         #expect(try masks([0, 0, 30, 30], [0.1], [1], full) == 0)
         #expect(try masks([30, 30, 0, 0], [0.9], [1], full) == 0)
         #expect(try masks([-1e30, -1e30, 1e30, 1e30], [0.9], [1], full) <= 1)
-        #expect(throws: InstanceError.self) { try masks([0, 0, 30, 30], [0.9], [1], [1, 1, 1, .nan]) }
-        #expect(throws: InstanceError.self) { try masks([0, 0, 30], [0.9], [1], full) }
-        #expect(throws: InstanceError.self) { try masks([0, 0, 30, 30], [0.9], [1], [1]) }
-        #expect(throws: InstanceError.self) {
+        #expect(throws: NetworkOutputError.self) { try masks([0, 0, 30, 30], [0.9], [1], [1, 1, 1, .nan]) }
+        #expect(throws: NetworkOutputError.self) { try masks([0, 0, 30], [0.9], [1], full) }
+        #expect(throws: NetworkOutputError.self) { try masks([0, 0, 30, 30], [0.9], [1], [1]) }
+        #expect(throws: NetworkOutputError.self) {
             try decoder.prototypes(
                 candidates: [1, 2, 3],
                 classes: 1,

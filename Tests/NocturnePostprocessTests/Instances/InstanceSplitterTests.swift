@@ -259,15 +259,15 @@ struct InstanceSplitterTests {
         for bad in [Float.nan, .infinity, -.infinity] {
             var map = good
             map[7] = bad
-            #expect(throws: InstanceError.self) {
+            #expect(throws: NetworkOutputError.self) {
                 try InstanceMaps(width: 4, height: 3, foreground: map, boundary: good, centre: nil)
             }
-            #expect(throws: InstanceError.self) {
+            #expect(throws: NetworkOutputError.self) {
                 try InstanceMaps(width: 4, height: 3, foreground: good, boundary: good, centre: map)
             }
         }
         for (width, height) in [(0, 3), (4, 0), (-4, -3), (3, 3), (Int.max, Int.max), (1 << 40, 1 << 40)] {
-            #expect(throws: InstanceError.self) {
+            #expect(throws: NetworkOutputError.self) {
                 try InstanceMaps(width: width, height: height, foreground: good, boundary: good, centre: nil)
             }
         }

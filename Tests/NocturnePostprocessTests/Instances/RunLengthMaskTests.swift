@@ -85,7 +85,7 @@ struct RunLengthMaskTests {
         arguments: ["", "0", "63204", "ooooooooooooooo0", "P", "\u{7F}", "é"]
     )
     func hostileText(_ text: String) {
-        #expect(throws: InstanceError.self) { try RunLengthMask(width: 3, height: 3, cocoString: text) }
+        #expect(throws: NetworkOutputError.self) { try RunLengthMask(width: 3, height: 3, cocoString: text) }
     }
 
     @Test(
@@ -93,7 +93,7 @@ struct RunLengthMaskTests {
         arguments: [[], [8], [10], [-1, 10], [3, Int.max], [Int.max, Int.max], [4, 4]]
     )
     func hostileCounts(_ counts: [Int]) {
-        #expect(throws: InstanceError.self) { try RunLengthMask(width: 3, height: 3, counts: counts) }
+        #expect(throws: NetworkOutputError.self) { try RunLengthMask(width: 3, height: 3, counts: counts) }
     }
 
     @Test("A disc enlarged tenfold has a hundred times its area and the same place, whatever the threads")

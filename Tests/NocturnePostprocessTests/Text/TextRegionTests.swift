@@ -104,10 +104,10 @@ struct TextRegionTests {
 
     @Test("Maps of another size or with values that are not numbers are refused")
     func unusable() throws {
-        #expect(throws: InstanceError.self) { try find([0.5]) }
+        #expect(throws: NetworkOutputError.self) { try find([0.5]) }
         var values = map { _, _ in false }
         values[7] = .nan
-        #expect(throws: InstanceError.self) { try find(values) }
+        #expect(throws: NetworkOutputError.self) { try find(values) }
     }
 }
 
@@ -175,6 +175,6 @@ struct CTCDecodingTests {
     func notANumber(_ place: Int) {
         var values = [Float](repeating: 0.2, count: 9)
         values[place] = .nan
-        #expect(throws: InstanceError.self) { try CTCDecoding(values, classCount: 3) }
+        #expect(throws: NetworkOutputError.self) { try CTCDecoding(values, classCount: 3) }
     }
 }

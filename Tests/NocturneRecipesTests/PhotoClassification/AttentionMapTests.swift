@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturnePhotos
+import NocturnePostprocess
 import NocturneRecipes
 import NocturneVolumes
 import Testing

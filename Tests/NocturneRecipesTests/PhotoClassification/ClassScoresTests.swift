@@ -2,6 +2,7 @@ import Foundation
 import NocturneCore
 import NocturneInference
 import NocturnePhotos
+import NocturnePostprocess
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
