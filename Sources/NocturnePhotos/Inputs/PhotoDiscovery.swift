@@ -9,8 +9,9 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Finds the pictures in the inputs by their first bytes, and gives the reason for every file that is not one.
-final class PhotoDiscovery: Sendable {
+/// Finds the pictures in the inputs by their first bytes, and gives the reason for every file that is not one. Every picture is an
+/// item for every reader, with a ``PhotoRecord``.
+final class PhotoDiscovery: InputClaims {
     /// A model that takes the pictures, with everything its results depend on besides the picture.
     struct Reader: Sendable {
         let id: String
@@ -48,18 +49,22 @@ final class PhotoDiscovery: Sendable {
 
     let request: DiscoveryRequest
     let scope: ComputeScope
+    private let readers: [Reader]
     private let limits: PhotoLimits
     private let kept = KeptHeaders<Result<PhotoFacts, PhotoError>>()
     private let sought = Mutex<[String: SoughtWords]>([:])
 
-    init(_ request: DiscoveryRequest, limits: PhotoLimits, scope: ComputeScope) {
-        (self.request, self.limits, self.scope) = (request, limits, scope)
+    /// - Parameter readers: of whose claims the items are made here.
+    init(_ request: DiscoveryRequest, limits: PhotoLimits, readers: [Reader] = [], scope: ComputeScope) {
+        (self.request, self.limits, self.readers, self.scope) = (request, limits, readers, scope)
     }
 
     // MARK: Claims
 
+    func claim(_ file: FoundFile) -> FileClaim { claim(file, family: nil) }
+
     /// - Parameter family: of pictures, and of damaged ones.
-    func claim(_ file: FoundFile, family: String? = nil) -> FileClaim {
+    func claim(_ file: FoundFile, family: String?) -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
         // Read once, for the patient and for the picture.
         var (facts, isDICOM): (Result<PhotoFacts, PhotoError>, Bool)
@@ -122,6 +127,19 @@ final class PhotoDiscovery: Sendable {
 
     // MARK: Items
 
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        let files = try scanned(families.flatMap(\.self), patients)
+        for (rank, reader) in readers.enumerated() {
+            for scanned in files {
+                var item = try Self.item(scanned, reader, request.identifiers) { facts in
+                    try PhotoRecord(model: reader.id, scanned, facts: facts, identifiers: request.identifiers).encoded
+                }
+                item.rank = rank
+                try items.add(item)
+            }
+        }
+    }
+
     /// The item of one file for one model.
     /// - Parameters:
     ///   - fingerprintParts: what the result depends on besides the reader's part.
@@ -159,31 +177,5 @@ final class PhotoDiscovery: Sendable {
             item.problem = .refused(.discovered(.tooSmall, text))
         }
         return item
-    }
-}
-
-extension PhotoDiscovery {
-    /// Makes an item of every picture for every reader, each with a ``PhotoRecord``.
-    struct Claims: InputClaims {
-        let readers: [PhotoDiscovery.Reader]
-        let discovery: PhotoDiscovery
-
-        func claim(_ file: FoundFile) -> FileClaim { discovery.claim(file) }
-
-        func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
-
-        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
-            let identifiers = discovery.request.identifiers
-            let files = try discovery.scanned(families.flatMap(\.self), patients)
-            for (rank, reader) in readers.enumerated() {
-                for scanned in files {
-                    var item = try PhotoDiscovery.item(scanned, reader, identifiers) { facts in
-                        try PhotoRecord(model: reader.id, scanned, facts: facts, identifiers: identifiers).encoded
-                    }
-                    item.rank = rank
-                    try items.add(item)
-                }
-            }
-        }
     }
 }

@@ -114,10 +114,8 @@ extension PhotoRecipe where Source == PhotoRecord {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        PhotoDiscovery.Claims(
-            readers: models.map { PhotoDiscovery.Reader($0, options, fingerprintParts) },
-            discovery: PhotoDiscovery(request, limits: limits, scope: scope)
-        )
+        let readers = models.map { PhotoDiscovery.Reader($0, options, fingerprintParts) }
+        return PhotoDiscovery(request, limits: limits, readers: readers, scope: scope)
     }
 
     /// Decodes the whole photo.
