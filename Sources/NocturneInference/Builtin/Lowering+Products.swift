@@ -50,37 +50,24 @@ extension Lowering {
         )
     }
 
-    /// A linear layer is a convolution without a window: its tokens are the voxels.
-    mutating func lowerLinear(_ operation: Operation, _ parameters: Operation.Linear) throws {
+    /// The tokens of a linear layer are the voxels of its convolution.
+    mutating func lowerLinear(_ operation: Operation, _ parameters: Operation.Convolution) throws {
         let shape = graph.shapes[operation.output]
         let source = try plain(operation.inputs[0])
         let residual = operation.inputs.count > 1 ? try plain(operation.inputs[1]).buffer : nil
         let tokens = Self.rectangle(shape.dropLast().reduce(1, *))
-        let convolution = Operation.Convolution(
-            weights: parameters.weights,
-            bias: parameters.bias,
-            kernel: [1, 1],
-            stride: [1, 1],
-            padBefore: [0, 0],
-            dilation: [1, 1],
-            groups: 1,
-            inputChannels: parameters.inputCount,
-            outputChannels: parameters.outputCount,
-            transposed: false,
-            slope: parameters.slope
-        )
-        let plan = try plan(convolution, kind: .linearLayer, of: operation, input: tokens, output: tokens)
+        let plan = try plan(parameters, kind: .linearLayer, of: operation, input: tokens, output: tokens)
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
         append(
             ConvolutionStep(
                 plan: plan,
-                sources: [Piece(stored: source, channels: parameters.inputCount)],
+                sources: [Piece(stored: source, channels: parameters.inputChannels)],
                 residual: residual,
                 output: target,
                 slope: parameters.slope,
                 statistics: nil,
-                inputShape: [1, parameters.inputCount] + tokens,
-                outputShape: [1, parameters.outputCount] + tokens
+                inputShape: [1, parameters.inputChannels] + tokens,
+                outputShape: [1, parameters.outputChannels] + tokens
             ),
             resultOf: operation,
             in: target

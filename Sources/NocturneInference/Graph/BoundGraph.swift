@@ -41,8 +41,9 @@ struct Operation: Sendable {
         /// The same elements in C order with another shape.
         case reshape
         case matrixProduct(MatrixProduct)
-        /// Inputs: x, and, if there is a second one, the value that is added to the result.
-        case linear(Linear)
+        /// A convolution without a window, over the last axis of x. Inputs: x, and, if there is a second one, the value that is added
+        /// to the result.
+        case linear(Convolution)
         /// Inputs: query, key, value, and the addends of the scores.
         case attention(Attention)
         case indexed(Indexed)

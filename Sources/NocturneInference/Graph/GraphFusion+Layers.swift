@@ -79,7 +79,7 @@ extension GraphFusion {
         return scaled.x == x
     }
 
-    /// A product with a constant matrix becomes a layer whose weights can be packed.
+    /// A product with a constant matrix becomes a layer whose weights can be packed: a convolution without a window.
     mutating func mergeLinear(_ index: Int) {
         let operation = graph.operations[index]
         guard case .matrixProduct(let parameters) = operation.kind, !parameters.transposeA,
@@ -99,10 +99,16 @@ extension GraphFusion {
             }
         }
         if parameters.alpha != 1 { weights = weights.map { $0 * parameters.alpha } }
-        let linear = Operation.Linear(
+        let linear = Operation.Convolution(
             weights: weights,
-            inputCount: parameters.transposeB ? columns : rows,
-            outputCount: parameters.transposeB ? rows : columns
+            kernel: [1, 1],
+            stride: [1, 1],
+            padBefore: [0, 0],
+            dilation: [1, 1],
+            groups: 1,
+            inputChannels: parameters.transposeB ? columns : rows,
+            outputChannels: parameters.transposeB ? rows : columns,
+            transposed: false
         )
         replace(index, with: .linear(linear), inputs: [operation.inputs[0]], title: operation.title)
     }
@@ -134,12 +140,8 @@ extension GraphFusion {
                 graph.shapes[operation.inputs[1 - side]].last == shape.last
             else { continue }
             var parameters = found
-            for (output, factor) in factors.enumerated() {
-                for place in output * found.inputCount..<(output + 1) * found.inputCount {
-                    parameters.weights[place] *= factor
-                }
-                parameters.bias?[output] *= factor
-            }
+            parameters.multiply(by: factors)
+            for (output, factor) in factors.enumerated() { parameters.bias?[output] *= factor }
             let inputs = graph.operations[producer].inputs
             replace(index, with: .linear(parameters), inputs: inputs, title: graph.operations[producer].title)
             remove(producer)
@@ -171,7 +173,7 @@ extension GraphFusion {
         }
     }
 
-    private func linear(_ value: Int) -> (Int, Operation.Linear)? {
+    private func linear(_ value: Int) -> (Int, Operation.Convolution)? {
         guard let producer = soleProducer(value), case .linear(let parameters) = graph.operations[producer].kind,
             parameters.slope == 1
         else { return nil }

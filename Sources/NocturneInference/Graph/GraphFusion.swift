@@ -209,7 +209,7 @@ struct GraphFusion {
 
 extension Operation.Convolution {
     /// Multiplies each output channel's weights.
-    fileprivate mutating func multiply(by scale: [Float]) {
+    mutating func multiply(by scale: [Float]) {
         guard !weights.isEmpty else { return }
         let taps = kernel.reduce(1, *)
         let perGroup = outputChannels / groups

@@ -24,16 +24,6 @@ extension Operation {
         var alpha: Float = 1
     }
 
-    /// y = leaky(x W + bias), over the last axis of x.
-    struct Linear: Sendable {
-        /// [outputs][inputs].
-        var weights: [Float]
-        var bias: [Float]?
-        var inputCount: Int
-        var outputCount: Int
-        var slope: Float = 1
-    }
-
     /// softmax(scale * query key + addends) value over the last two axes.
     struct Attention: Sendable {
         /// Whether the last two axes of an operand are exchanged.
