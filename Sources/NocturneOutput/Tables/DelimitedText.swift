@@ -15,12 +15,17 @@ package struct DelimitedText: Sendable {
 
     /// Why bytes are not such a text.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The number of the first line of the record, from 1.
-        package let row: Int
-        /// The fact, which a message puts after the row.
+        /// The number of the first line of the record, from 1; nil for the text as a whole.
+        package let row: Int?
+        /// The fact, which a message puts after the row; about the whole table it completes "the table …".
         package let detail: String
         /// "row N: FACT".
-        package var description: String { "row \(row): \(detail)" }
+        package var description: String { (row.map { "row \($0): " } ?? "") + detail }
+
+        /// - Parameters:
+        ///   - row: the number of the first line of the record, from 1; nil for the text as a whole.
+        ///   - detail: the fact.
+        package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
     }
 
     /// In the order of the text, with the first row, which may be a header.
@@ -35,6 +40,16 @@ package struct DelimitedText: Sendable {
             return true
         }
         self.rows = rows
+    }
+
+    /// The fields of the first row; none for an empty text.
+    package static func firstRow(_ bytes: [UInt8], separator: UInt8) throws(Fault) -> [String] {
+        var fields: [String] = []
+        try read(bytes, separator: separator) {
+            fields = $0.fields
+            return false
+        }
+        return fields
     }
 
     /// Reads row by row.

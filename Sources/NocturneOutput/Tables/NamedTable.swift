@@ -2,18 +2,8 @@ import NocturneSystem
 
 /// A table of separated values whose first row names the columns, such as spreadsheets save.
 package struct NamedTable: Sendable {
-    /// Why the text is not such a table.
-    package struct Fault: Error, Hashable, Sendable {
-        /// The row of the file, from 1; nil for the table as a whole.
-        package let row: Int?
-        /// The fact: about the whole table it completes "the table …". The caller adds what was expected.
-        package let detail: String
-
-        /// - Parameters:
-        ///   - row: of the file, from 1; nil for the table as a whole.
-        ///   - detail: the fact.
-        package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
-    }
+    /// Why the text is not such a table. The caller adds what was expected.
+    package typealias Fault = DelimitedText.Fault
 
     /// A row that is not empty.
     package struct Row: Sendable {
@@ -66,28 +56,16 @@ package struct NamedTable: Sendable {
         if let name = required.first(where: { !columns.contains($0) }) {
             throw Fault(detail: "has no column \(name)")
         }
-        do throws(DelimitedText.Fault) {
-            rows = try DelimitedText(bytes, separator: separator).rows.dropFirst().map { Row($0, columns) }
-                .filter { !$0.isEmpty }
-        } catch {
-            throw Fault(row: error.row, detail: error.detail)
-        }
+        rows = try DelimitedText(bytes, separator: separator).rows.dropFirst().map { Row($0, columns) }
+            .filter { !$0.isEmpty }
         (self.columns, self.separator) = (columns, separator)
     }
 
     /// The names in the first row; none for a broken quote.
     private static func header(_ bytes: [UInt8], _ separator: UInt8) -> [String] {
-        var names: [String] = []
-        do throws(DelimitedText.Fault) {
-            try DelimitedText.read(bytes, separator: separator) { row in
-                names = row.fields.map { trimmed($0).lowercased() }
-                return false
-            }
-        } catch {
-            // Another separator may do; if none does, the reason is found when the rows are read.
-            return []
-        }
-        return names
+        // Another separator may do; if none does, the reason is found when the rows are read.
+        let names = (try? DelimitedText.firstRow(bytes, separator: separator)) ?? []
+        return names.map { trimmed($0).lowercased() }
     }
 
     private static func trimmed(_ text: String) -> String {

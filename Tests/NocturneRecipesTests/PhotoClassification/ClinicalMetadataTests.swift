@@ -137,7 +137,7 @@ struct ClinicalMetadataTests {
                 let rows = try DelimitedText(bytes).rows
                 #expect(rows.allSatisfy { !$0.fields.isEmpty })
             } catch {
-                #expect(error.row >= 1)
+                #expect((error.row ?? 0) >= 1)
             }
         }
     }

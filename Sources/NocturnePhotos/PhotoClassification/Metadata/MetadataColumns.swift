@@ -123,7 +123,7 @@ extension MetadataTable.Columns {
         for separator in separators {
             var first: [String] = []
             do throws(DelimitedText.Fault) {
-                first = try firstRow(text, separator: separator)
+                first = try DelimitedText.firstRow(text, separator: separator)
             } catch {
                 unreadable = unreadable ?? error
                 continue
@@ -139,15 +139,6 @@ extension MetadataTable.Columns {
         }
         if found.isEmpty, let unreadable { throw fault("the metadata is not CSV: \(unreadable)") }
         throw fault(noPicture(found, hasNUL: text.contains(0)))
-    }
-
-    private static func firstRow(_ text: [UInt8], separator: UInt8) throws(DelimitedText.Fault) -> [String] {
-        var fields: [String] = []
-        try DelimitedText.read(text, separator: separator) {
-            fields = $0.fields
-            return false
-        }
-        return fields
     }
 
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
