@@ -65,7 +65,7 @@ public enum SurfaceExtractor {
             )
             : nil
         let restored = options.restoresVolume ? shells : nil
-        try smooth(&surface.points, surface.triangles, restored, options.rounds(for: geometry.spacing), options, scope)
+        try smooth(&surface.points, surface.triangles, restored, options.rounds(for: geometry.spacing), scope)
         guard options.tolerance > 0, let shells else { return surface }
         let points = surface.points
         let limits = shells.limits(options.tolerance, points, surface.triangles)
@@ -94,7 +94,6 @@ public enum SurfaceExtractor {
         _ triangles: [SIMD3<UInt32>],
         _ shells: ComponentVolumes?,
         _ rounds: Int,
-        _ options: SurfaceOptions,
         _ scope: ComputeScope
     ) throws(CancelledError) {
         var roundsLeft = rounds
@@ -105,13 +104,7 @@ public enum SurfaceExtractor {
             // nothing.
             let portion = 20
             while roundsLeft > 0 {
-                try neighbours.smooth(
-                    &points,
-                    rounds: min(portion, roundsLeft),
-                    lambda: options.lambda,
-                    mu: options.mu,
-                    scope: scope
-                )
+                try neighbours.smooth(&points, rounds: min(portion, roundsLeft), scope: scope)
                 roundsLeft -= portion
                 if roundsLeft > 0 { try shells?.restore(&points, triangles, scope: scope) }
             }
@@ -121,17 +114,13 @@ public enum SurfaceExtractor {
 }
 
 /// Options for extracting a surface from voxels.
-public struct SurfaceOptions: Hashable, Sendable, Codable {
+public struct SurfaceOptions: Hashable, Sendable {
     /// Rounds of Taubin smoothing on a grid with equal spacings, each with one shrinking and one expanding step. 0
     /// disables smoothing.
     ///
     /// Thick slices make larger steps, so the number of rounds is multiplied by the ratio of the largest to the
     /// smallest spacing, by at most three.
     public var smoothingRounds: Int
-    /// The size of the step towards the mean of the neighbours, between 0 and 1.
-    public var lambda: Double
-    /// The size of the step away from it: negative, with a slightly larger magnitude than `lambda`.
-    public var mu: Double
     /// Whether every closed shell is corrected to exactly the volume of its voxels.
     public var restoresVolume: Bool
     /// How far vertices of the full surface may be from the one that is reduced to fewer triangles, in mm; 0 keeps all triangles.
@@ -141,14 +130,10 @@ public struct SurfaceOptions: Hashable, Sendable, Codable {
     /// By default 20 rounds, after which every shell has the volume of its voxels.
     public init(
         smoothingRounds: Int = 20,
-        lambda: Double = 0.6,
-        mu: Double = -0.62,
         restoresVolume: Bool = true,
         tolerance: Double = 0
     ) {
         self.smoothingRounds = smoothingRounds
-        self.lambda = lambda
-        self.mu = mu
         self.restoresVolume = restoresVolume
         self.tolerance = tolerance
     }

@@ -42,15 +42,13 @@ extension SurfaceExtractor.VertexNeighbours {
     func smooth(
         _ points: inout [SIMD3<Double>],
         rounds: Int,
-        lambda: Double,
-        mu: Double,
         scope: ComputeScope
     ) throws(CancelledError) {
-        guard rounds > 0 else { return }
         var moved = points
         for _ in 0..<rounds {
-            try step(from: points, to: &moved, factor: lambda, scope)
-            try step(from: moved, to: &points, factor: mu, scope)
+            // λ and μ: the step back has a slightly larger magnitude.
+            try step(from: points, to: &moved, factor: 0.6, scope)
+            try step(from: moved, to: &points, factor: -0.62, scope)
         }
     }
 
