@@ -8,7 +8,7 @@ struct VolumeSegmentationSection: Decodable {
     let threshold: Double?
     let inputFormat: String?
     let postprocessing: Postprocessing?
-    let window: Window?
+    let window: DisplayWindow?
 
     private enum CodingKeys: String, CodingKey {
         case previousStage, output, threshold, inputFormat, postprocessing, window
@@ -23,13 +23,7 @@ struct VolumeSegmentationSection: Decodable {
         threshold = try container.decodeIfPresent(Double.self, forKey: .threshold)
         inputFormat = try container.decodeIfPresent(String.self, forKey: .inputFormat)
         postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
-        window = try container.decodeIfPresent(Window.self, forKey: .window)
-    }
-
-    /// For pictures, in the unit of the intensities.
-    struct Window: Decodable {
-        let center: Double
-        let width: Double
+        window = try container.decodeIfPresent(DisplayWindow.self, forKey: .window)
     }
 
     /// The keys of one level; axes are in the order z, y, x. A missing key has the default of the page on packages.
@@ -121,7 +115,7 @@ struct VolumeProgramSection: Decodable {
     let region: Region?
     let parts: [Part]
     let postprocessing: VolumeSegmentationSection.Postprocessing?
-    let window: VolumeSegmentationSection.Window?
+    let window: DisplayWindow?
 
     /// `size` or `spacing`, not both.
     struct Grid: Decodable {

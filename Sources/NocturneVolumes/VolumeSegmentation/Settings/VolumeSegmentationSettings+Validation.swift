@@ -65,9 +65,7 @@ extension ModelValidation {
         }
     }
 
-    func window(_ raw: VolumeSegmentationSection.Window?, key: String) throws(ModelPackageError)
-        -> DisplayWindow?
-    {
+    func window(_ raw: DisplayWindow?, key: String) throws(ModelPackageError) -> DisplayWindow? {
         guard let raw else { return nil }
         guard abs(raw.center) <= 1e6 else {
             throw refuse("\(key).center", expected: "a number in -1000000...1000000", found: raw.center)
@@ -75,7 +73,7 @@ extension ModelValidation {
         guard raw.width >= 1, raw.width <= 1e6 else {
             throw refuse("\(key).width", expected: "a number in 1...1000000", found: raw.width)
         }
-        return DisplayWindow(center: raw.center, width: raw.width)
+        return raw
     }
 
     private func levels(

@@ -32,25 +32,10 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
     package let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     package let window: DisplayWindow?
-
-    /// Takes values that were checked; ``init(_:)`` reads and checks a package.
-    package init(
-        levels: [CascadeLevel],
-        output: Output,
-        inputFormat: InputFormat = .medical,
-        postprocessing: PostprocessRules,
-        window: DisplayWindow? = nil
-    ) {
-        self.inputFormat = inputFormat
-        self.levels = levels
-        self.output = output
-        self.postprocessing = postprocessing
-        self.window = window
-    }
 }
 
 /// A display window from black to white, as defined by DICOM.
-package struct DisplayWindow: Hashable, Sendable {
+package struct DisplayWindow: Hashable, Sendable, Decodable {
     /// In the image's unit, finite.
     package let center: Double
     /// From 1 on, finite.
