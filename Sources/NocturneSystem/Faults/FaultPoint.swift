@@ -69,36 +69,14 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     public func code(_ body: () -> Int32) -> Int32 { failure() ?? body() }
 
     /// Passes a point that no system call stands at.
-    /// - Throws: ``FaultPoint/InjectedError`` when it is to fail.
+    /// - Throws: when it is to fail: an error as if the system had refused, which callers treat like one of a real call.
     @inlinable
-    public func pass(of subject: @autoclosure () -> String = "") throws(InjectedError) {
-        if let code = failure(of: subject()) { throw InjectedError(point: self, code: code) }
+    public func pass(of subject: @autoclosure () -> String = "") throws(FileSystemError) {
+        guard let code = failure(of: subject()) else { return }
+        throw FileSystemError(operation: "pass the fault point", path: rawValue, code: code)
     }
 }
 
 /// `errno` is a macro of C, which inlinable code of other modules cannot name.
 @usableFromInline
 func setSystemError(_ code: Int32) { errno = code }
-
-extension FaultPoint {
-    /// A failure at a point where no system call stands.
-    public struct InjectedError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
-        /// Where the error was injected.
-        public let point: FaultPoint
-        /// As in `errno`.
-        public let code: Int32
-        /// As if the system had refused: callers treat it like an error of a real call.
-        public var systemCode: Int32? { code }
-
-        /// - Parameters:
-        ///   - point: where the run is made to fail.
-        ///   - code: of `errno`, such as `ENOSPC`.
-        public init(point: FaultPoint, code: Int32) {
-            self.point = point
-            self.code = code
-        }
-
-        /// Shows that a test made the call fail, not the system.
-        public var description: String { "made to fail at \(point.rawValue) with code \(code)" }
-    }
-}
