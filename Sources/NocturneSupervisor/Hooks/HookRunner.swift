@@ -35,8 +35,8 @@ public final class HookRunner: Sendable {
     }
 
     private struct State {
-        var waiting: [Call] = []
-        var worker: Task<Void, Never>?
+        /// Runs the latest command once those before it have ended.
+        var last: Task<Void, Never>?
         /// Receives what went wrong.
         var note: @Sendable (String) async -> Void
     }
@@ -84,16 +84,16 @@ public final class HookRunner: Sendable {
         if itemState == .completed { environment["NOCTURNE_FOLDER"] = output.item(item) }
         let call = Call(command: command, environment: environment, title: "--on-item for \(item)")
         state.withLock { state in
-            state.waiting.append(call)
-            // The worker ends when nothing waits, so that a batch without commands for items has none.
-            if state.worker == nil { state.worker = Task { await self.work() } }
+            let before = state.last
+            state.last = Task {
+                await before?.value
+                await self.run(call)
+            }
         }
     }
 
-    /// Waits for the commands of items.
-    public func itemsEnded() async {
-        while let worker = state.withLock({ $0.worker }) { await worker.value }
-    }
+    /// Waits for the commands of all items so far.
+    public func itemsEnded() async { await state.withLock(\.last)?.value }
 
     /// Waits for the commands of items, then runs the command for the end.
     /// - Parameter code: the exit code of the program.
@@ -107,21 +107,6 @@ public final class HookRunner: Sendable {
             "NOCTURNE_QUARANTINED": "\(counts.quarantined)", "NOCTURNE_NOT_REACHED": "\(counts.notReached)",
         ]
         await run(Call(command: command, environment: environment, title: "--on-end"))
-    }
-
-    private func work() async {
-        while true {
-            let next = state.withLock { state -> Call? in
-                // In the same lock as `handle`, so that a call is never added to a worker that has ended.
-                guard !state.waiting.isEmpty else {
-                    state.worker = nil
-                    return nil
-                }
-                return state.waiting.removeFirst()
-            }
-            guard let next else { return }
-            await run(next)
-        }
     }
 
     private func run(_ call: Call) async {
