@@ -151,8 +151,6 @@ extension ExistingLabels {
     /// Labels whose surfaces have been written; surfaces are released one by one.
     package struct MeshedLabels: Sendable {
         let measured: MeasuredLabels
-        /// The staging folder with the files of ``meshes``.
-        let folder: String
         /// By index of the label.
         let meshes: [Int: SegmentationResult.Mesh]
         let notes: [Note]
@@ -163,15 +161,14 @@ extension ExistingLabels {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedLabels {
-        let folder = SurfaceWriter.folder(in: context)
         guard let writer = try SurfaceWriter(options.surfaces, context) else {
-            return MeshedLabels(measured: finished, folder: folder, meshes: [:], notes: [])
+            return MeshedLabels(measured: finished, meshes: [:], notes: [])
         }
         let (meshes, notes) =
             finished.maps.source.kind == .structureSet
             ? try extruded(finished, writer, context.scope) : try extracted(finished, writer)
         try writer.finish()
-        return MeshedLabels(measured: finished, folder: folder, meshes: meshes, notes: notes)
+        return MeshedLabels(measured: finished, meshes: meshes, notes: notes)
     }
 
     private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [Note])
@@ -247,6 +244,6 @@ extension ExistingLabels {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ItemProduct {
-        try ExistingLabelsWriter(options: options, meshed: meshed, item: item).write(into: folder, scope: context.scope)
+        try ExistingLabelsWriter(options: options, meshed: meshed, item: item).write(into: folder, context)
     }
 }

@@ -1,5 +1,4 @@
 import NocturneBatch
-import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
@@ -17,20 +16,18 @@ struct ExistingLabelsWriter {
 
     /// Writes one label map for each volume of labels, pictures and surfaces, and `result.json` last.
     /// - Throws: `FileSystemError`, `AllocationError`, `CancelledError`; errors of the formats.
-    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+    func write(into folder: String, _ context: StageContext) throws -> ItemProduct {
         var written: [String] = []
         for (place, volume) in maps.volumes.enumerated() {
             let names = maps.labels.filter { $0.volume == place }.map {
                 NIfTIWriter.Label(value: $0.value, name: $0.name, color: $0.displayColor)
             }
-            try NIfTIWriter.writeLabels(volume, names: names, forms: nil, to: folder + "/" + file(place), scope: scope)
+            let path = folder + "/" + file(place)
+            try NIfTIWriter.writeLabels(volume, names: names, forms: nil, to: path, scope: context.scope)
             written.append(file(place))
         }
         written += try meshed.measured.pictures.move(into: folder)
-        if !meshed.meshes.isEmpty {
-            try FileSystem.move(meshed.folder, to: folder + "/meshes")
-            written += meshed.meshes.values.fileNames
-        }
+        written += try SurfaceWriter.move(meshed.meshes.values, from: context, into: folder)
         written += try meshed.measured.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)
         let geometry = maps.source.geometry
         let spacing = geometry.spacing

@@ -54,8 +54,6 @@ extension Isosurfaces {
     package struct MeshedIntensities: Sendable {
         let source: VolumeSource
         let pictures: StagedPictures
-        /// The staging folder with the files of ``surfaces``.
-        let folder: String
         /// In the order of the values.
         let surfaces: [IsosurfacesResult.Surface]
         let notes: [Note]
@@ -78,7 +76,6 @@ extension Isosurfaces {
         return MeshedIntensities(
             source: source,
             pictures: finished.pictures,
-            folder: SurfaceWriter.folder(in: context),
             surfaces: surfaces,
             notes: finished.notes
         )
@@ -116,7 +113,7 @@ extension Isosurfaces {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ItemProduct {
-        try IsosurfacesWriter(options: options, meshed: meshed, item: item).write(into: folder)
+        try IsosurfacesWriter(options: options, meshed: meshed, item: item).write(into: folder, context)
     }
 }
 

@@ -13,13 +13,9 @@ struct IsosurfacesWriter {
 
     /// Moves the staged pictures and surfaces into the folder, and writes `result.json` last, which lists them.
     /// - Throws: `FileSystemError`.
-    func write(into folder: String) throws -> ItemProduct {
+    func write(into folder: String, _ context: StageContext) throws -> ItemProduct {
         var written = try meshed.pictures.move(into: folder)
-        let meshes = meshed.surfaces.compactMap(\.mesh)
-        if !meshes.isEmpty {
-            try FileSystem.move(meshed.folder, to: folder + "/meshes")
-            written += meshes.fileNames
-        }
+        written += try SurfaceWriter.move(meshed.surfaces.compactMap(\.mesh), from: context, into: folder)
         written += try meshed.pictures.writeReview(
             into: folder,
             item: item.name,

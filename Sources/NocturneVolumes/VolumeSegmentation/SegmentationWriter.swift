@@ -52,13 +52,11 @@ struct SegmentationWriter {
 
     /// Writes all files and, as the last one, `result.json` with their sizes and digests.
     /// - Throws: `FileSystemError`, `AllocationError`, `CancelledError`; errors of the formats.
-    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+    func write(into folder: String, _ context: StageContext) throws -> ItemProduct {
+        let scope = context.scope
         let first = try writeFiles(into: folder, scope: scope)
         var written = first.files
-        if !meshed.meshes.isEmpty {
-            try FileSystem.move(meshed.folder, to: folder + "/meshes")
-            written += meshed.meshes.values.fileNames
-        }
+        written += try SurfaceWriter.move(meshed.meshes.values, from: context, into: folder)
         let probabilities = try writeProbabilities(into: folder, scope: scope)
         written += probabilities.values.sorted()
         written += try finished.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)

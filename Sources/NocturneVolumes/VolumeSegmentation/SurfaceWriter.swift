@@ -31,7 +31,7 @@ final class SurfaceWriter {
     }
 
     /// The folder of the surfaces in an item's staging folder.
-    static func folder(in context: StageContext) -> String { context.staging + "/meshes" }
+    private static func folder(in context: StageContext) -> String { context.staging + "/meshes" }
 
     /// A label whose surface is written.
     struct Label {
@@ -116,9 +116,17 @@ final class SurfaceWriter {
 
     /// Call after the last surface.
     func finish() throws { try writer.finish() }
-}
 
-extension Collection where Element == SegmentationResult.Mesh {
-    /// The files that hold these surfaces, sorted.
-    var fileNames: [String] { Set(map(\.file)).sorted() }
+    /// Moves the surfaces from an item's staging folder into the folder of its result.
+    /// - Returns: the files that hold them, sorted; empty for no surfaces.
+    /// - Throws: `FileSystemError`.
+    static func move(
+        _ meshes: some Collection<SegmentationResult.Mesh>,
+        from context: StageContext,
+        into folder: String
+    ) throws -> [String] {
+        guard !meshes.isEmpty else { return [] }
+        try FileSystem.move(self.folder(in: context), to: folder + "/meshes")
+        return Set(meshes.map(\.file)).sorted()
+    }
 }

@@ -167,8 +167,6 @@ extension VolumeSegmentation {
     /// Labels whose surfaces have been written; surfaces are released one by one.
     package struct MeshedVolume: Sendable {
         let finished: FinishedVolume
-        /// The staging folder with the files of ``meshes``.
-        let folder: String
         /// By label; none for a label without voxels, or whose surface is too large.
         let meshes: [UInt16: SegmentationResult.Mesh]
         let notes: [Note]
@@ -179,9 +177,8 @@ extension VolumeSegmentation {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedVolume {
-        let folder = SurfaceWriter.folder(in: context)
         guard let writer = try SurfaceWriter(options.surfaces, context) else {
-            return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
+            return MeshedVolume(finished: finished, meshes: [:], notes: [])
         }
         // A label without voxels has no surface, and gets no file.
         let present = Set(finished.measurements.filter { $0.voxelCount > 0 }.map(\.value))
@@ -194,7 +191,7 @@ extension VolumeSegmentation {
                 ? VolumeMemory.surfaceBytes(finished.labels.geometry.shape, lean: true) + context.spareBytes : nil
         )
         try writer.finish()
-        return MeshedVolume(finished: finished, folder: folder, meshes: written.meshes, notes: written.notes)
+        return MeshedVolume(finished: finished, meshes: written.meshes, notes: written.notes)
     }
 
     func write(
@@ -210,7 +207,7 @@ extension VolumeSegmentation {
             labels: wantedLabels(of: model),
             meshed: meshed,
             item: item
-        ).write(into: folder, scope: context.scope)
+        ).write(into: folder, context)
     }
 
     // MARK: Settings from the package and the options
