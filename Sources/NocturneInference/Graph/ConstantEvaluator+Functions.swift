@@ -59,9 +59,7 @@ extension ConstantEvaluator {
 
     /// A function of one operand. Integers have only those functions whose result is an integer again.
     func function() throws(ModelFormatError) -> ConstantTensor {
-        guard let tensor = inputs.first ?? nil else {
-            throw .shapeMismatch(network: graph.path, reason: "\(node.title): input 0 is missing")
-        }
+        let tensor = try input(0)
         if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not", "Sign"].contains(node.op) {
             let list = values.map { value in
                 switch node.op {
@@ -117,9 +115,8 @@ extension ConstantEvaluator {
     }
 
     /// Batch normalisation with the statistics of the tensor itself, by which exporters write the standardisation of
-    /// weights; nil for the other kind.
-    func standardised() throws(ModelFormatError) -> [ConstantTensor]? {
-        guard node.integer("training_mode", 0) != 0 else { return nil }
+    /// weights.
+    func standardised() throws(ModelFormatError) -> ConstantTensor {
         let tensor = try input(0)
         let (scale, shift) = (try input(1).floats, try input(2).floats)
         guard tensor.shape.count >= 2, tensor.count > 0, tensor.count <= maximumCount, scale.count == tensor.shape[1],
@@ -140,6 +137,6 @@ extension ConstantEvaluator {
                 values[place] = Float(normalised * Double(scale[channel]) + Double(shift[channel]))
             }
         }
-        return [ConstantTensor(shape: tensor.shape, floats: values)]
+        return ConstantTensor(shape: tensor.shape, floats: values)
     }
 }

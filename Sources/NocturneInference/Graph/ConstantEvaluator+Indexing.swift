@@ -14,19 +14,13 @@ extension ConstantEvaluator {
 
     private func place(_ index: Int, _ extent: Int) throws(ModelFormatError) -> Int {
         guard index >= -extent, index < extent else {
-            throw .shapeMismatch(
-                network: graph.path,
-                reason: "\(node.title): index \(index) is out of range for an axis of \(extent)"
-            )
+            throw failure("index \(index) is out of range for an axis of \(extent)")
         }
         return index < 0 ? index + extent : index
     }
 
     private func mismatch(_ data: [Int], _ indices: [Int]) -> ModelFormatError {
-        .shapeMismatch(
-            network: graph.path,
-            reason: "\(node.title): indices of shape \(indices) for data of shape \(data)"
-        )
+        failure("indices of shape \(indices) for data of shape \(data)")
     }
 
     /// Where each slice begins that the last axis of the indices selects, and the number of its elements.

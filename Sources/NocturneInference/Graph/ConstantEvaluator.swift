@@ -12,18 +12,13 @@ struct ConstantEvaluator {
 
     /// The outputs; nil when the node should rather be computed at run time.
     func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
-        // Operators that only move elements are not here: ``GraphBinder`` moves constants itself.
+        // Operators that only move elements or look at shapes are not here: ``GraphBinder`` does it for constants too.
         switch node.op {
         case "Constant": return [try constant()]
         case "ConstantOfShape": return try filled()
         case "Range": return try range()
         case "Identity", "Dropout": return try [input(0)]
         case "Cast": return [cast(try input(0), to: node.integer("to", 1))]
-        case "Shape":
-            let shape = try input(0).shape
-            return [Self.shapeTensor(shape, node)]
-        case "Size":
-            return [ConstantTensor(shape: [], integers: [Int64(try input(0).count)])]
         case "Concat": return try concatenated()
         case "Where": return try selected()
         case "Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Equal", "Greater", "Less", "GreaterOrEqual",
@@ -34,21 +29,9 @@ struct ConstantEvaluator {
             return try [function()]
         case "GatherND", "GatherElements", "ScatterND": return try indexed()
         case "Clip": return try clipped()
-        case "BatchNormalization": return try standardised()
         case "ReduceProd": return try product()
         default: return nil
         }
-    }
-
-    static func shapeTensor(_ shape: [Int], _ node: NetworkGraph.Node) -> ConstantTensor {
-        // Clamped as the format specifies, for any numbers in the file.
-        func bound(_ value: Int) -> Int {
-            min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count)
-        }
-        let start = bound(node.integer("start", 0))
-        let end = max(start, bound(node.integer("end", shape.count)))
-        let part = shape[start..<end]
-        return ConstantTensor(shape: [part.count], integers: part.map(Int64.init))
     }
 
     func failure(_ reason: String) -> ModelFormatError {

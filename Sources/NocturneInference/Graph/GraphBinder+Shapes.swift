@@ -10,7 +10,7 @@ extension GraphBinder {
         "Shape": { binder, node throws(ModelFormatError) in
             let shape = binder.shape(try binder.value(node, 0))
             guard let output = node.outputs.first else { throw binder.failure(node, "it has no output") }
-            binder.values[output] = .constant(ConstantEvaluator.shapeTensor(shape, node))
+            binder.values[output] = .constant(shapeTensor(shape, node))
         },
         "Size": { binder, node throws(ModelFormatError) in
             let shape = binder.shape(try binder.value(node, 0))
@@ -53,6 +53,17 @@ extension GraphBinder {
             try binder.reshape(node, to: wide)
         },
     ]
+
+    private static func shapeTensor(_ shape: [Int], _ node: NetworkGraph.Node) -> ConstantTensor {
+        // Clamped as the format specifies, for any numbers in the file.
+        func bound(_ value: Int) -> Int {
+            min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count)
+        }
+        let start = bound(node.integer("start", 0))
+        let end = max(start, bound(node.integer("end", shape.count)))
+        let part = shape[start..<end]
+        return ConstantTensor(shape: [part.count], integers: part.map(Int64.init))
+    }
 
     private mutating func reshape(_ node: NetworkGraph.Node, to shape: [Int]) throws(ModelFormatError) {
         let value = try value(node, 0)
