@@ -26,7 +26,7 @@ struct FoundFileTests {
         let table = try FoundTable()
         func walked(_ path: String, _ inode: UInt64) -> FoundTable.WalkedFile {
             let file = FoundFile(path: path, name: String(path.dropFirst(4)), root: "in")
-            return FoundTable.WalkedFile(file, FileIdentity(device: 1, inode: inode))
+            return (file, FileIdentity(device: 1, inode: inode))
         }
         let equivalent = try table.add([
             walked("/in/\u{e9}.nii", 1), walked("/in/e\u{301}.nii", 2), walked("/in/a.nii", 3), walked("/in/a.nii", 3),
@@ -50,7 +50,7 @@ struct FoundFileTests {
     func families() throws {
         let table = try FoundTable()
         let files = (0..<2500).map { FoundFile(path: "/in/\($0)", name: "\($0)", root: "in") }
-        _ = try table.add(files.map { FoundTable.WalkedFile($0, FileIdentity(device: 1, inode: 1)) })
+        _ = try table.add(files.map { ($0, FileIdentity(device: 1, inode: 1)) })
         var claims: [FoundTable.Claimed] = []
         try table.forEachFile { portion in
             for (number, _) in portion {

@@ -6,20 +6,6 @@ import Synchronization
 /// How long the end of a run waits for whoever reads its output, when nothing is read.
 private let readerPatience = Duration.seconds(5)
 
-/// Shows items that failed, and nothing else, as plain lines on standard error: `--quiet`.
-public struct FailuresView: ProgressView {
-    private let lines = PlainLinesView()
-
-    /// Without state: the lines go to standard error.
-    public init() {}
-    /// Shows failed and quarantined items only.
-    public func show(_ event: BatchEvent, _ status: ProgressStatus) {
-        if [.itemFailed, .itemQuarantined].contains(event.event) { lines.show(event, status) }
-    }
-    /// Waits for whoever reads, at most five seconds in which nothing is read.
-    public func flush() async { await lines.flush() }
-}
-
 /// Events as JSON lines on standard output: `--json`.
 public struct JSONLinesView: ProgressView {
     /// Without state: the lines go to standard output.
@@ -36,12 +22,18 @@ public struct JSONLinesView: ProgressView {
 /// One plain line an item on standard error, with local date and time: for files and pipes, never a control character.
 public struct PlainLinesView: ProgressView {
     private let time: any TimeSource
+    private let onlyFailures: Bool
 
-    /// - Parameter time: of the timestamps.
-    public init(time: any TimeSource = SystemTime()) { self.time = time }
+    /// - Parameters:
+    ///   - time: of the timestamps.
+    ///   - onlyFailures: whether failed and quarantined items are shown and nothing else: `--quiet`.
+    public init(time: any TimeSource = SystemTime(), onlyFailures: Bool = false) {
+        (self.time, self.onlyFailures) = (time, onlyFailures)
+    }
 
     /// Shows events that ``EventText/line(_:_:)`` has a text for.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
+        if onlyFailures, ![.itemFailed, .itemQuarantined].contains(event.event) { return }
         guard let text = EventText.line(event, status) else { return }
         LineWriter.standardError.append(Array("\(time.wallClock.localText) \(text)\n".utf8))
     }

@@ -176,7 +176,7 @@ struct FileWalk {
 
     private mutating func add(_ file: FoundFile, _ status: stat) throws {
         guard request.admits(file) else { return }
-        portion.append(FoundTable.WalkedFile(file, FileIdentity(status)))
+        portion.append((file, FileIdentity(status)))
         if portion.count == FoundTable.itemsAtOnce { try record() }
     }
 

@@ -3,16 +3,8 @@ import NocturneSystem
 
 /// The files of the inputs, and what recipes claim of them.
 extension FoundTable {
-    /// A file as the walk found it.
-    package struct WalkedFile: Sendable {
-        /// By the path under which the walk has found it.
-        package let file: FoundFile
-        /// Device and inode, which all names of a file share.
-        package let identity: FileIdentity
-
-        /// A file together with what identifies it on the disk.
-        package init(_ file: FoundFile, _ identity: FileIdentity) { (self.file, self.identity) = (file, identity) }
-    }
+    /// A file by the path under which the walk has found it, and its device and inode, which all names of it share.
+    package typealias WalkedFile = (file: FoundFile, identity: FileIdentity)
 
     /// Adds files, each once.
     ///

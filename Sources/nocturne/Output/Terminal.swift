@@ -75,7 +75,7 @@ enum Terminal {
     /// The view of a run's progress.
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
         if json { return JSONLinesView() }
-        if quiet { return FailuresView() }
+        if quiet { return PlainLinesView(onlyFailures: true) }
         // A log file or a pipe gets whole lines: a bar that overwrites itself would fill it with control sequences.
         guard isInteractive else { return PlainLinesView() }
         return BarView(colour: (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
