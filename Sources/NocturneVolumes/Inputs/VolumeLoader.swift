@@ -3,6 +3,26 @@ import NocturneCore
 import NocturneFormats
 import NocturneSystem
 
+/// A decoded volume on its stored grid.
+package struct LoadedVolume: Sendable {
+    let source: VolumeSource
+    /// One per channel of the case.
+    var channels: [Volume]
+    /// Of discovery and of the readers.
+    var notes: [Note]
+    /// The first file with voxels that are NaN or infinite, and their number.
+    var nonFinite: (path: String, count: Int)?
+
+    /// With a note about voxels that are NaN or infinite.
+    /// - Parameter consequence: what becomes of them.
+    func noting(notFinite consequence: Sentence) -> LoadedVolume {
+        guard let (_, count) = nonFinite else { return self }
+        var noted = self
+        noted.notes.append(Note("volume.notFinite", "\(count) voxels are NaN or infinite; " + consequence))
+        return noted
+    }
+}
+
 /// Reads the voxels of a volume that discovery has found.
 struct VolumeLoader {
     let source: VolumeSource
@@ -10,17 +30,8 @@ struct VolumeLoader {
     let path: String
     let scope: ComputeScope
 
-    struct Loaded {
-        /// One per channel of the case.
-        let channels: [Volume]
-        /// Of discovery and of the readers.
-        let notes: [Note]
-        /// The first file with voxels that are NaN or infinite, and their number.
-        var nonFinite: (path: String, count: Int)?
-    }
-
     /// - Throws: ``VolumeError`` for a file that has changed since it was found, the readers' errors, `CancelledError`.
-    func load() throws -> Loaded {
+    func load() throws -> LoadedVolume {
         if source.format == .dicom { return try series() }
         var channels: [Volume] = []
         var nonFinite: (path: String, count: Int)?
@@ -29,7 +40,7 @@ struct VolumeLoader {
             channels.append(volume)
             if nonFinite == nil, count > 0 { nonFinite = (file, count) }
         }
-        return Loaded(channels: channels, notes: source.notes ?? [], nonFinite: nonFinite)
+        return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [], nonFinite: nonFinite)
     }
 
     private func changed(_ path: String) -> VolumeError {
@@ -42,7 +53,7 @@ struct VolumeLoader {
         return (Volume(geometry: source.geometry, voxels: read.voxels), read.nonFiniteCount)
     }
 
-    private func series() throws -> Loaded {
+    private func series() throws -> LoadedVolume {
         guard let names = source.sliceNames else {
             throw VolumeError(.damagedRecord, path: path, "the journal does not name its slices")
         }
@@ -54,7 +65,8 @@ struct VolumeLoader {
         var readerNotes: [Note] = []
         let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
         let found = source.notes ?? []
-        return Loaded(
+        return LoadedVolume(
+            source: source,
             channels: [volume],
             notes: found + series.notes.filter { !found.contains($0) } + readerNotes
         )

@@ -23,11 +23,11 @@ extension Isosurfaces {
     /// Measures the voxels at or above each value, and draws the pictures.
     /// - Throws: `AllocationError`, `CancelledError`; errors of drawing.
     func finish(
-        _ loaded: consuming PlainVolume,
+        _ loaded: consuming LoadedVolume,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeasuredIntensities {
-        let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
+        let (source, volume, notes) = (loaded.source, loaded.channels[0], loaded.notes)
         let labels = try IsosurfaceLevel.map(of: volume, at: options.values, scope: context.scope)
         let levels = try IsosurfaceLevel.levels(of: options.values, in: labels, scope: context.scope)
         var content = PictureContent(image: (source, volume), labels: labels)

@@ -79,8 +79,9 @@ package struct Isosurfaces: Recipe {
 
     // MARK: Loading
 
-    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> PlainVolume {
-        try PlainVolume(source, item, context, notFinite: "NaN counts as below every value")
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
+        try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+            .noting(notFinite: "NaN counts as below every value")
     }
 }
 

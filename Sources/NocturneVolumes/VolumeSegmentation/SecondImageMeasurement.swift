@@ -63,7 +63,7 @@ struct SecondImageMeasurement {
         guard let image = second.image, let name = second.name else {
             return (nil, notMeasured(second.problem ?? ""))
         }
-        let read: VolumeLoader.Loaded
+        let read: LoadedVolume
         let unit: MeasuredUnit
         do {
             read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()

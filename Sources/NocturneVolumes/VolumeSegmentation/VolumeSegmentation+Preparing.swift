@@ -5,17 +5,9 @@ import NocturneSystem
 
 /// The first two stages: decode a volume, and prepare the network input.
 extension VolumeSegmentation {
-    /// A decoded volume on its stored grid.
-    package struct LoadedVolume: Sendable {
-        let source: VolumeSource
-        /// One per channel of the case.
-        let channels: [Volume]
-        let notes: [Note]
-    }
-
     /// - Throws: `VolumeError` for voxels that are not finite; `NotAnInput` for a label map; errors of reading.
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
-        let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+        var read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
         // One NaN in a mean or a standard deviation would make the whole input of the network NaN.
         if let (path, count) = read.nonFinite {
             throw VolumeError(.notFinite, path: path, "\(count) voxels are NaN or infinite")
@@ -24,8 +16,8 @@ extension VolumeSegmentation {
         if source.format.isVolumeFile, item.edit == nil, try model(source.model).takesIntensities {
             try LabelMapValues.refuse(read.channels, flag: context.scope.flag)
         }
-        let channels = try context.isLean ? read.channels.map { try inFile($0, context) } : read.channels
-        return LoadedVolume(source: source, channels: channels, notes: read.notes)
+        if context.isLean { read.channels = try read.channels.map { try inFile($0, context) } }
+        return read
     }
 
     /// A copy in a file in staging. Its pages are released, since later stages read it once each.

@@ -73,8 +73,9 @@ package struct VolumeViews: Recipe {
 
     // MARK: Stages
 
-    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> PlainVolume {
-        try PlainVolume(source, item, context, notFinite: "they are not measured")
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
+        try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+            .noting(notFinite: "they are not measured")
     }
 
     /// What was measured and drawn while the volume was in memory.
@@ -90,8 +91,8 @@ package struct VolumeViews: Recipe {
         let notes: [Note]
     }
 
-    func finish(_ loaded: consuming PlainVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
-        let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
+    func finish(_ loaded: consuming LoadedVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
+        let (source, volume, notes) = (loaded.source, loaded.channels[0], loaded.notes)
         let unit = try MeasuredUnit(of: source, scope: context.scope)
         let intensities = try VolumeIntensities.measure(
             volume,
