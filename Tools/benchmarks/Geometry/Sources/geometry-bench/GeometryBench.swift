@@ -71,12 +71,12 @@ struct GeometryBench {
                 )
                 facts = ["vertices": mesh.vertices.count, "triangles": mesh.triangles.count]
             case "image":
-                try NIfTIWriter.writeVolume(image, as: .int16, to: arguments[1], compressed: true, scope: scope)
+                try NIfTIWriter.writeVolume(image, as: .int16, to: arguments[1], scope: scope)
             default:
                 try NIfTIWriter.writeLabels(
                     labels,
                     names: [],
-                    codes: nil,
+                    forms: nil,
                     to: arguments[1],
                     compressed: true,
                     scope: scope

@@ -48,7 +48,7 @@ struct PictureBench {
         var strips: [Double] = []
         for _ in 0..<rounds {
             var image = RGBImage(width: 0, height: 0)
-            drawing.append(try seconds { image = try preview.image(scope: scope) })
+            drawing.append(try seconds { image = try preview.drawing(scope: scope).image })
             writing.append(try seconds { try PNGWriter.write(image, to: folder + "/preview.png") })
             let strip = SliceStrip(preview)
             let writer = AnimatedPNGWriter(

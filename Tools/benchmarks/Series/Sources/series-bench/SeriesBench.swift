@@ -34,7 +34,6 @@ struct SeriesBench {
                         volume,
                         as: .int16,
                         to: "\(output)_\(index + 1).nii",
-                        compressed: false,
                         scope: scope
                     )
                 }
