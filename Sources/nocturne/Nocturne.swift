@@ -76,14 +76,18 @@ struct Nocturne: AsyncParsableCommand {
             Foundation.exit(NocturneExit(error).rawValue)
         } catch {
             let code = exitCode(for: error)
-            // Help and the version are errors with the code of success; they go to standard output.
-            if code == .success || code == .validationFailure {
-                let message = described(error)
-                if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
-                Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
+            if code == .validationFailure {
+                Terminal.printError(described(error), prefix: "")
+                Foundation.exit(NocturneExit.usage.rawValue)
             }
-            Terminal.printError("\(error)")
-            Foundation.exit(NocturneExit.internalError.rawValue)
+            do {
+                // Help, the version and scripts for shells are errors with the code of success; they go to standard output.
+                guard code == .success else { throw error }
+                try Terminal.printExactly(described(error) + "\n")
+            } catch {
+                Terminal.printError("\(error)")
+                Foundation.exit(NocturneExit.internalError.rawValue)
+            }
         }
     }
 
@@ -92,7 +96,7 @@ struct Nocturne: AsyncParsableCommand {
         // Only what can be used here: a broken package would be a step that ends with an error.
         let models = LoadedModels.usablePackages.map(\.id)
         let batches = CompletionKind.batchFolders("")
-        Terminal.printResult(FirstSteps(version: Program.version, models: models, batches: batches).text)
+        try Terminal.printResult(FirstSteps(version: Program.version, models: models, batches: batches).text)
     }
 
     /// What the words of the command line may have been meant as.

@@ -31,7 +31,8 @@ struct SentRequests {
     /// - Parameter advice: printed after the sentence about a whole batch.
     func sendAndPrint(advice: String = "") async throws {
         for (text, shard) in try await send() {
-            Terminal.printResult(shard.map { "Shard \($0): \(text)" } ?? text + (advice.isEmpty ? "" : " " + advice))
+            let whole = advice.isEmpty ? text : text + " " + advice
+            try Terminal.printResult(shard.map { "Shard \($0): \(text)" } ?? whole)
         }
     }
 

@@ -31,7 +31,7 @@ struct Cancel: AsyncParsableCommand {
         try await request.sendAndPrint(advice: "Continue later with: nocturne resume \(folder.argument)")
         // Only running shards get the request. Tasks in the queue have no run yet that could receive it.
         if try await DividedBatch.read(folder) != nil {
-            Terminal.printResult(
+            try Terminal.printResult(
                 "Tasks that wait in the queue of a cluster are cancelled there, for instance with scancel."
             )
         }

@@ -44,7 +44,7 @@ struct Compare: AsyncParsableCommand {
         }
         if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
         // After the table, so that a table that cannot be written is an error without a report.
-        if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+        if json { try Terminal.printJSON(report) } else { try Terminal.printResult(report.text) }
         // Nothing in common is most often a wrong folder: it is not a comparison without differences.
         if report.items == 0 { throw NocturneExit.nothingMatched }
     }

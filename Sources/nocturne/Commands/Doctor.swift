@@ -30,7 +30,7 @@ struct Doctor: AsyncParsableCommand {
             time: Program.time
         )
         // Printed with a fault too: the exit code does not show which finding it is.
-        if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+        if json { try Terminal.printJSON(report) } else { try Terminal.printResult(report.text) }
         if report.hasFault { throw NocturneExit.internalError }
     }
 }

@@ -87,7 +87,7 @@ struct Forget: AsyncParsableCommand {
         // The same condition selects what is shown and what is removed.
         guard try confirm(await removal.extent(of: isWanted)) else { return }
         let outcome = try await removal.remove(isWanted)
-        Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
+        try Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
         guard !outcome.remaining.isEmpty else { return }
         Terminal.printMessage(
             "These files in the output folder still name them; this batch did not write them:\n"

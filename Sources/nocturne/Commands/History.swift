@@ -55,7 +55,7 @@ struct History: AsyncParsableCommand {
         let history = BatchHistory(batches, subjects: known, only: subject)
         // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }
-        if json { try Terminal.printJSON(history) } else { Terminal.printResult(history.text) }
+        if json { try Terminal.printJSON(history) } else { try Terminal.printResult(history.text) }
         if history.entries.isEmpty { throw NocturneExit.nothingMatched }
     }
 }

@@ -39,9 +39,9 @@ struct Inspect: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            for note in report.notes { Terminal.printResult(note) }
-            if !summary { for entry in report.entries { Terminal.printResult(text(entry)) } }
-            for line in report.summary.lines { Terminal.printResult(line) }
+            for note in report.notes { try Terminal.printResult(note) }
+            if !summary { for entry in report.entries { try Terminal.printResult(text(entry)) } }
+            for line in report.summary.lines { try Terminal.printResult(line) }
         }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }

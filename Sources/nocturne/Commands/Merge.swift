@@ -41,7 +41,7 @@ struct Merge: AsyncParsableCommand {
                 lines.append("The journal of a lost shard is missing or damaged: end the division with --close.")
             }
         }
-        Terminal.printResult(lines.joined(separator: "\n"))
+        try Terminal.printResult(lines.joined(separator: "\n"))
         // Items that wait are not a failure, whatever happened to the others.
         let isOpen = !outcome.open.isEmpty || counts.notReached > 0
         let code =

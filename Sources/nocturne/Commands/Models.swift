@@ -40,7 +40,7 @@ struct Models: ParsableCommand {
                 return
             }
             if entries.isEmpty {
-                Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
+                try Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched
             }
             var rows = [["model", "version", "name", "task", "size", "folder"]]
@@ -53,7 +53,7 @@ struct Models: ParsableCommand {
                 case .failure(let error): rows.append([entry.folderName, "-", "-", "broken", "-", "\(error)"])
                 }
             }
-            Terminal.printResult(Terminal.table(rows))
+            try Terminal.printResult(Terminal.table(rows))
         }
     }
 
@@ -65,25 +65,25 @@ struct Models: ParsableCommand {
 
         func run() throws {
             let package = try LoadedModels.package(model)
-            Terminal.printResult(
+            try Terminal.printResult(
                 "\(package.name) \(package.version) (\(package.id))\n\(package.description)\n"
                     + "Licence: \(package.licence)"
             )
-            Terminal.printResult("Digest: \(package.digest.hex)")
+            try Terminal.printResult("Digest: \(package.digest.hex)")
             if let source = package.source {
                 let name = [source.name, source.version].compactMap { $0 }.joined(separator: " ")
-                Terminal.printResult(
+                try Terminal.printResult(
                     "Made of: \(name.isEmpty ? "" : name + ", ")\(source.file), SHA-256 \(source.sha256)"
                 )
             }
-            for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
+            for channel in package.channels { try Terminal.printResult("Channel: \(channel.name)") }
             // What a task adds is known only to its recipe. A package of an unknown task is shown without these lines.
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
-                Terminal.printResult(line)
+                try Terminal.printResult(line)
             }
             // Models without a label map, such as those that classify photos, have no table.
             guard !package.labels.isEmpty else { return }
-            Terminal.printResult(
+            try Terminal.printResult(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
                 )
@@ -124,7 +124,7 @@ struct Models: ParsableCommand {
                 // Whatever fails here, the package cannot be used: exit code 2, with the folder in the message.
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
-            if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+            if json { try Terminal.printJSON(report) } else { try Terminal.printResult(report.text) }
             // After the report, which has the figures that explain the fault.
             if let fault = report.fault {
                 throw BatchError(.modelUnusable, path: package.folder, detail: fault)
@@ -179,7 +179,7 @@ struct Models: ParsableCommand {
             benchmark.environment = ProcessInfo.processInfo.environment
             let timings = try await benchmark.run()
             if let profile = timings.profile, !json {
-                Terminal.printResult(profile.text(of: timings))
+                try Terminal.printResult(profile.text(of: timings))
             } else {
                 try Terminal.printJSON(timings)
             }

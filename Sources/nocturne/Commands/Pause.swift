@@ -125,7 +125,7 @@ private struct PauseEnd {
         guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: hasOther)) }
         // No run was active, so the items wait until somebody starts one.
         let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
-        Terminal.printResult("\(end): nocturne resume \(folder.argument)")
+        try Terminal.printResult("\(end): nocturne resume \(folder.argument)")
     }
 
     private func forgetPause(of place: OutputFolder) async throws {

@@ -87,7 +87,7 @@ struct Plan: AsyncParsableCommand {
         _ = try await Merge.merge(folder)
         if json { return try Terminal.printJSON(plan) }
         let text = Plan.text(plan, folder, cores: resources.machine.width)
-        Terminal.printResult((notes + [text]).joined(separator: "\n"))
+        try Terminal.printResult((notes + [text]).joined(separator: "\n"))
     }
 
     /// Finds the items and divides them. What is known of a million items is not kept longer.

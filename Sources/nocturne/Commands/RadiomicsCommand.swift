@@ -59,7 +59,7 @@ struct RadiomicsCommand: AsyncParsableCommand {
         } else {
             // Notes go to standard error, so that standard output has only the features.
             for note in report.notes { Terminal.printError(note) }
-            for region in report.regions { Terminal.printResult(text(region)) }
+            for region in report.regions { try Terminal.printResult(text(region)) }
         }
         // JSON is printed before, since it also states why there is no region.
         if report.regions.isEmpty { throw NocturneExit.nothingMatched }

@@ -39,7 +39,7 @@ extension Resume {
             in: report.items.journal,
             count: sharding.count(for: divisible.map(\.seconds))
         )
-        Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
+        try Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
     }
 
     /// The items that wait, and those that `--failed` or `--code` selects, in the order of the journal.

@@ -59,7 +59,7 @@ struct Review: ParsableCommand {
             // Items of a divided batch are in the journals of its shards until these are merged.
             try await folder.checkIsWhole()
             if let list {
-                for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
+                for line in try await ExistingBatch.inputs(of: folder, marked: list) { try Terminal.printResult(line) }
                 return
             }
             // Read before anything is kept, so that a file that cannot be used leaves all marks as they were.
@@ -69,25 +69,35 @@ struct Review: ParsableCommand {
             if BatchLock.state(of: folder).isHeld {
                 // A run changes no marks and ranges, and SQLite lets one process write after the other.
                 if !files.isEmpty || ranges != nil {
-                    try await Journal.with(path: folder.journal) { try await Self.keep(files, ranges, in: $0) }
+                    let taken = try await Journal.with(path: folder.journal) {
+                        try await Self.keep(files, ranges, in: $0)
+                    }
+                    if let taken { try Terminal.printResult(taken) }
                 }
-                return Terminal.printResult(
+                return try Terminal.printResult(
                     "The page is \(folder.page). The active run renews it, every half minute at most."
                 )
             }
-            _ = try await ExistingBatch.renewal(of: folder).write { try await Self.keep(files, ranges, in: $0) }
-            Terminal.printResult("The page is \(folder.page).")
+            var taken: String?
+            _ = try await ExistingBatch.renewal(of: folder).write { taken = try await Self.keep(files, ranges, in: $0) }
+            if let taken { try Terminal.printResult(taken) }
+            try Terminal.printResult("The page is \(folder.page).")
         }
 
         /// Keeps marks and ranges in the journal; the caller writes the page afterwards.
         /// - Parameter ranges: nil leaves those that the batch has.
-        private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
+        /// - Returns: how many marks were taken over; nil without a file of them.
+        private static func keep(
+            _ files: [ReviewFile],
+            _ ranges: [ReferenceRange]?,
+            in journal: Journal
+        ) async throws -> String? {
             if let ranges { try await journal.expect(ranges) }
-            guard !files.isEmpty else { return }
+            guard !files.isEmpty else { return nil }
             // Compared with the present results, so that stale marks can be counted.
             let taken = ReviewFile.Import(files, items: try await journal.items())
             try await journal.keep(taken.marks)
-            Terminal.printResult(taken.summary)
+            return taken.summary
         }
     }
 }

@@ -53,11 +53,12 @@ extension Review {
                 let contents = try await ExistingBatch.contents(of: folder)
                 // Nothing is given to be kept, so the batch is only read, also while a run is active.
                 for line in ObjectTextTable.lines(contents.items, contents.parts, fields: Self.texts) {
-                    Terminal.printResult(line)
+                    try Terminal.printResult(line)
                 }
                 return
             }
             let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
+            var summary = ""
             _ = try await ExistingBatch.renewal(of: folder).write { journal in
                 // Read within the renewal, whose lock keeps a run from changing items and parts meanwhile.
                 let items = try await journal.items()
@@ -66,8 +67,9 @@ extension Review {
                 // What a table or a person gives counts more than a match: it is kept last.
                 let taken = ObjectTextTable.Import(matched + tables, items: items, parts: parts)
                 try await journal.keep(taken.texts)
-                Terminal.printResult(taken.summary)
+                summary = taken.summary
             }
+            try Terminal.printResult(summary)
         }
     }
 }

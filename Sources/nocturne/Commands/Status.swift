@@ -73,7 +73,7 @@ struct Status: AsyncParsableCommand {
         case .prometheus: try Terminal.printExactly(BatchMetrics(state).text)
         case .text, .trace:
             let text = state.report.text(folder, state.lock, isActive: state.isActive, listsParts: newestFirst)
-            Terminal.printResult((state.skipLines + [text]).joined(separator: "\n"))
+            try Terminal.printResult((state.skipLines + [text]).joined(separator: "\n"))
         }
     }
 

@@ -67,7 +67,7 @@ struct Submit: AsyncParsableCommand {
         guard !job.shards.isEmpty else {
             let open = batch.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             let text = open.isEmpty ? "All shards are finished" : "Shards that are not finished: \(open)"
-            return Terminal.printResult(text + ". Nothing was submitted. Next: nocturne merge \(folder.argument)")
+            return try Terminal.printResult(text + ". Nothing was submitted. Next: nocturne merge \(folder.argument)")
         }
         // Slurm does not make the folder of its logs. Only the user may read it: logs name inputs.
         try FileSystem.makeFolder(folder.taskLogs, mode: 0o700)
@@ -78,11 +78,11 @@ struct Submit: AsyncParsableCommand {
     /// - Throws: ``NocturneExit/usage`` where Slurm refuses it.
     private func show(_ job: Slurm.Job) throws {
         for (options, script) in [(job.options, job.script), (job.mergeOptions, job.mergeScript)] {
-            Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
+            try Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
         }
         do {
             // `sbatch --test-only`, with the user's options.
-            Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))
+            try Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))
         } catch let error as BatchError {
             Terminal.printMessage("\(error)")
             throw NocturneExit.usage
@@ -92,16 +92,20 @@ struct Submit: AsyncParsableCommand {
     private func submit(_ job: Slurm.Job) async throws {
         let slurm = Slurm(time: Program.time)
         let array = try await slurm.submit(job.script, job.options + sbatch)
-        Terminal.printResult(
-            // Printed before the second job is submitted: if that fails, the user still has the number of the first.
-            "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
-        )
+        // Printed before the second job is submitted: if that fails, the user still has the number of the first.
+        let first = Result {
+            try Terminal.printResult(
+                "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
+            )
+        }
         // Whatever becomes of the tasks: after a failure the other dependencies would never be met.
         let merge = try await slurm.submit(
             job.mergeScript,
             job.mergeOptions + ["--dependency=afterany:\(array)"]
         )
-        Terminal.printResult(
+        // Only now: the first job needs the second one, also where its number cannot be printed.
+        try first.get()
+        try Terminal.printResult(
             "Job \(merge) merges afterwards. Follow both with: nocturne status --refresh \(job.output.argument)"
         )
     }

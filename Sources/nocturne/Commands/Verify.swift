@@ -77,22 +77,24 @@ struct Verify: AsyncParsableCommand {
             count?.clear()
             throw NocturneExit(stoppedBy: signal.withLock { $0 } ?? SIGINT)
         }
-        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
+        if json { try Terminal.printJSON(report) } else { try Terminal.printResult(text(report)) }
         // The time is recorded only for results without a fault.
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
         // A copy has no journal in which the time could be kept.
-        if !isCopy { await record(verification) }
+        if !isCopy { try await record(verification) }
     }
 
     /// Records the time, which a folder that cannot be written does not have.
-    private func record(_ verification: BatchVerification) async {
+    private func record(_ verification: BatchVerification) async throws {
+        let text: String
         do {
-            let parts = try await verification.record(at: Program.time.wallClock.timestamp)
-            if part != nil, !json { Terminal.printResult(StatusReport.Verified(parts).text) }
+            text = StatusReport.Verified(try await verification.record(at: Program.time.wallClock.timestamp)).text
         } catch {
             // Who verifies in parts relies on the recorded times. Otherwise it does not matter that they are missing.
             if part != nil { Terminal.printMessage("The time of this verification is not recorded: \(error)") }
+            return
         }
+        if part != nil, !json { try Terminal.printResult(text) }
     }
 
     /// Whether there is a batch that no run works on.

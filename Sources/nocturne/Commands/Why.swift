@@ -27,7 +27,7 @@ struct Why: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            Terminal.printResult(report.text)
+            try Terminal.printResult(report.text)
         }
         if report.items.isEmpty { throw NocturneExit.nothingMatched }
     }

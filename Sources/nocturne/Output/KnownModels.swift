@@ -42,7 +42,7 @@ struct KnownModel: Codable {
         let models = try all()
         if json { return try Terminal.printJSON(models) }
         for model in models {
-            Terminal.printResult(
+            try Terminal.printResult(
                 """
                 \(model.id): \(model.name), \(model.modality), \(model.task), \(model.licence), \(ByteCount(model.bytes))
                   memory: \(ByteCount(model.memoryBytes)) in a measured run, with two threads
@@ -54,7 +54,7 @@ struct KnownModel: Codable {
                 """
             )
         }
-        Terminal.printResult(
+        try Terminal.printResult(
             "For the time on this machine, import a model: nocturne plan CASES --model ID runs one patch of its network."
         )
     }

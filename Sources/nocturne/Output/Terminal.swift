@@ -15,7 +15,8 @@ enum Terminal {
 
     /// Prints a line of results to standard output. Names of files and items may contain terminal control sequences,
     /// which are replaced.
-    static func printResult(_ text: String) { print(EventText.printable(text)) }
+    /// - Throws: `FileSystemError`, as for a full disk.
+    static func printResult(_ text: String) throws { try printExactly(EventText.printable(text) + "\n") }
 
     /// Prints a message from a process that must not block: a terminal that was stopped with Ctrl-S, or a pipe without a
     /// reader, accepts nothing, and the message is dropped.

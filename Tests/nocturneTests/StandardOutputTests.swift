@@ -1,0 +1,35 @@
+import Foundation
+import NocturneTestSupport
+import Testing
+
+@Suite("Standard output that cannot be written")
+struct StandardOutputTests {
+    /// Runs the tool with a standard output that is a full disk.
+    private func written(_ arguments: [String]) throws -> Tool {
+        try Tool(["-c", "exec \"$0\" \"$@\" > /dev/full", Tool.path] + arguments, program: "sh")
+    }
+
+    @Test("is told with code 1 by every command that prints text")
+    func text() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        #expect(try bench.run("--quiet").status == 0)
+        let commands = [
+            [], ["--help"], ["--version"], ["--generate-completion-script", "bash"],
+            ["review", "titles", bench.output], ["inspect", bench.input], ["status", bench.output],
+            ["plan", bench.input, "--model", bench.model()],
+            ["why", bench.output, "a"], ["compare", bench.output, bench.output], ["verify", bench.output],
+            ["models", "list", Fixtures.url("Models").path], ["models", "list", "--available"],
+            ["models", "show", bench.model()], ["doctor"], ["resume", bench.output, "--dry-run"],
+            ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--dry-run"],
+        ]
+        for command in commands {
+            let tool = try written(command)
+            #expect(tool.status == 1, "\(command): \(tool.errors)")
+            #expect(
+                tool.errors.hasSuffix("nocturne: standard output: cannot write: No space left on device\n"),
+                "\(command): \(tool.errors)"
+            )
+        }
+    }
+}
