@@ -9,6 +9,15 @@ struct StandardOutputTests {
         try Tool(["-c", "exec \"$0\" \"$@\" > /dev/full", Tool.path] + arguments, program: "sh")
     }
 
+    private func checkFault(_ arguments: [String]) throws {
+        let tool = try written(arguments)
+        #expect(tool.status == 1, "\(arguments): \(tool.errors)")
+        #expect(
+            tool.errors.hasSuffix("nocturne: standard output: cannot write: No space left on device\n"),
+            "\(arguments): \(tool.errors)"
+        )
+    }
+
     @Test("is told with code 1 by every command that prints text")
     func text() throws {
         let bench = try ToolBench()
@@ -23,13 +32,18 @@ struct StandardOutputTests {
             ["models", "show", bench.model()], ["doctor"], ["resume", bench.output, "--dry-run"],
             ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--dry-run"],
         ]
-        for command in commands {
-            let tool = try written(command)
-            #expect(tool.status == 1, "\(command): \(tool.errors)")
-            #expect(
-                tool.errors.hasSuffix("nocturne: standard output: cannot write: No space left on device\n"),
-                "\(command): \(tool.errors)"
-            )
-        }
+        for command in commands { try checkFault(command) }
+    }
+
+    @Test("is no fault of the events that a trace is made of")
+    func trace() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        #expect(try bench.run("--quiet").status == 0)
+        try checkFault(["status", bench.output, "--format", "trace"])
+        try FileManager.default.removeItem(atPath: bench.output + "/events.jsonl")
+        let tool = try written(["status", bench.output, "--format", "trace"])
+        #expect(tool.status == 2)
+        #expect(tool.errors.contains("events.jsonl: the trace is made of this file, which cannot be read"))
     }
 }

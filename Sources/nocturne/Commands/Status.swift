@@ -81,7 +81,7 @@ struct Status: AsyncParsableCommand {
         do {
             // Written in portions as the events are read: the trace of a large batch need not fit into memory.
             try folder.writeTrace { try Terminal.printExactly($0) }
-        } catch let error as FileSystemError {
+        } catch let error as FileSystemError where error.operation != FileSystemError.Operation.write.rawValue {
             throw BatchError(
                 .inputMissing,
                 path: error.path,
