@@ -279,6 +279,10 @@ struct CommandLineTests {
         #expect(tool.errors.contains("no input"))
         try bench.folder.write("hello", to: "in/readme.txt")
         #expect(try bench.run().status == 4)
+        let list = try bench.folder.write("# Nothing is to be tried again.\n", to: "retry.txt").path
+        let empty = try Tool(["run", "--list", list, "--model", bench.model(), "--output", bench.output])
+        #expect(empty.status == 4)
+        #expect(empty.errors.contains("the list \(list) names no input"), "\(empty.errors)")
     }
 
     @Test("Inputs are described without a model, and a folder of results by what it is")

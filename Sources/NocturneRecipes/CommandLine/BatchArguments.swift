@@ -47,11 +47,18 @@ package struct BatchArguments: ParsableArguments {
 
 extension BatchArguments {
     /// The inputs from the command line and the list, as absolute paths.
-    /// - Throws: `BatchError` for a list that cannot be read; `ValidationError` without any input.
+    /// - Throws: `BatchError` for a list that cannot be read, or names no input; `ValidationError` without any input or list.
     package func allInputs() throws -> [String] {
         var all = inputs
         if let list = selection.list { all += InputList.paths(in: try text(ofList: list)) }
-        guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
+        guard !all.isEmpty else {
+            guard let list = selection.list else {
+                throw ValidationError("name at least one input: a file, a folder, or --list")
+            }
+            // Such as retry.txt of a batch in which nothing failed: no mistake in the command line.
+            let detail = "\(list == "-" ? "standard input" : "the list \(list)") names no input. Give one path per line"
+            throw BatchError(.nothingMatched, path: "", detail: detail)
+        }
         // An empty path would be the current folder.
         guard !all.contains("") else {
             throw ValidationError("an input is empty. Check the shell variable that was to hold its path")
