@@ -50,15 +50,15 @@ extension BatchEngine {
 
     /// Compares with the description of an earlier run in the same folder, and records this one's. New inputs and models are
     /// added to any batch; what makes results again, or takes them out of the batch, has to be confirmed.
-    /// - Returns: whether the batch continues with another description.
+    /// - Returns: how the batch continues with another description; nil for a new one, and for the same description.
     /// - Throws: ``BatchError`` when results would be affected and nobody has confirmed that.
-    func agree(with journal: Journal) async throws -> Bool {
+    func agree(with journal: Journal) async throws -> BatchDescription.Changes? {
         if options.output.shard == nil, let plan = try await journal.value(of: .shardPlan) {
             throw BatchError.divided(options.output, into: plan.shards.count)
         }
         if let ranges = options.rules.referenceRanges { try await journal.expect(ranges) }
         let earlier = try await journal.value(of: .batchDescription)
-        if let earlier, earlier == options.description { return false }
+        if let earlier, earlier == options.description { return nil }
         let changes = earlier.map { options.description.changes(from: $0) }
         if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
             let results = try await journal.stateCounts()[.completed] ?? 0
@@ -72,6 +72,7 @@ extension BatchEngine {
                 )
             }
         }
+        if earlier == nil { try await EditedLabels.recordAgain(in: options.output, journal, time) }
         for text in changes?.additions ?? [] { await progress.note(text) }
         let output = options.output.path
         let isAround = options.description.inputs.contains { $0 != output && FileSystem.isWithin($0, output) }
@@ -83,7 +84,7 @@ extension BatchEngine {
         // The report names the version, the models and the options.
         if earlier != nil { try await journal.set(.isReportUpToDate, to: false) }
         try await journal.set(.batchDescription, to: options.description)
-        return changes.map { !$0.isEmpty } ?? false
+        return changes
     }
 
     /// Performs what ``CrashRecoveryStateMachine`` decides about the engine before this one.

@@ -107,6 +107,23 @@ struct EditedLabelsTests {
         #expect(try await EditedLabels.remove(of: item, in: bench.output) == nil)
     }
 
+    @Test("are recognised by a new journal as the result of their item, and can still be undone")
+    func newJournal() async throws {
+        try await adopt(try edited { _, _ in 0 })
+        let after = try bench.tree()
+        for file in ["", "-wal", "-shm"] { FileSystem.remove(bench.output.journal + file) }
+        try await bench.run()
+        #expect(try bench.tree() == after)
+        let found = try await items()
+        #expect(found.map(\.name) == ["one", "two"])
+        #expect(found.allSatisfy { $0.state == .completed })
+
+        let item = try #require(found.first)
+        #expect(try await EditedLabels.remove(of: item, in: bench.output)?.count == 1)
+        try await bench.run()
+        #expect(try bench.tree() == before)
+    }
+
     @Test(
         "An edited map whose positions differ by less than its precision gets the item's own: its surfaces are the same"
     )

@@ -34,7 +34,7 @@ package struct Reconciler: Sendable {
     ) async throws {
         let table = journal.found
         try table.order()
-        var names = try preferredNames(check)
+        var names = try preferredNames(try await journal.edits(), check)
         var place: Int64 = 0
         while let last = try await portion(after: place, &names, check, body) { place = last }
     }
@@ -85,17 +85,20 @@ package struct Reconciler: Sendable {
     // MARK: Names
 
     /// Nil where all items are known: then no name is given, and a shard does not look through the results of all others.
-    private func preferredNames(_ check: () throws -> Void) throws -> ItemNames.Alternatives? {
+    private func preferredNames(
+        _ edits: [String: LabelEdit],
+        _ check: () throws -> Void
+    ) throws -> ItemNames.Alternatives? {
         guard try journal.found.hasNew() else { return nil }
         let names = ItemNames(journal.found, planner.identifiers, below: planner.inputs)
         try names.find(check: check)
-        return try ItemNames.Alternatives(names, foreign: try foreignEntries(check))
+        return try ItemNames.Alternatives(names, foreign: try foreignEntries(edits, check))
     }
 
     /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
     /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
     /// proves nothing.
-    private func foreignEntries(_ check: () throws -> Void) throws -> Set<String> {
+    private func foreignEntries(_ edits: [String: LabelEdit], _ check: () throws -> Void) throws -> Set<String> {
         guard let output else { return [] }
         let table = journal.found
         let others = try FileSystem.entries(output.path).filter { try table.recordedItem(named: $0) == nil }
@@ -105,9 +108,10 @@ package struct Reconciler: Sendable {
                 try check()
                 guard output.holdsResult(entry) else { return true }
                 return try !table.items(called: entry).contains { item in
+                    let edit = edits[entry].flatMap { $0.baseFingerprint == item.fingerprint.hex ? $0 : nil }
+                    let fingerprint = (edit?.fingerprint ?? item.fingerprint).hex
                     let folder = output.item(entry)
-                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex))
-                        != nil
+                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: fingerprint)) != nil
                 }
             }
         )

@@ -83,7 +83,14 @@ public struct WorkPlanner: Sendable {
     ) rethrows -> Decision {
         guard let before else {
             let (name, note) = try name()
-            return fresh(item, name: name, note: note)
+            guard let edit, edit.item == name, edit.baseFingerprint == item.fingerprint.hex else {
+                return fresh(item, name: name, note: note)
+            }
+            var item = item
+            item.fingerprint = edit.fingerprint
+            var decision = fresh(item, name: name, note: note)
+            decision.edit = edit
+            return decision
         }
         guard let edit else { return try decide(item, before: before, isIntact: isIntact) }
         return try decide(item, before: before, edited: edit, isIntact: isIntact)
@@ -145,7 +152,8 @@ public struct WorkPlanner: Sendable {
         }
         switch before.state {
         case .completed:
-            if try isIntact() { return keep(.completed, nil) }
+            // An outdated result whose source is back is recognised by its fingerprint, or made again.
+            if before.reason?.code != .outdated, try isIntact() { return keep(.completed, nil) }
             return fresh(
                 item,
                 name: before.name,

@@ -61,7 +61,8 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
     init(unusable file: String, because fact: String) {
         let advice =
             "move the journal away, with the files next to it that begin with its name, and start the batch again with the same "
-            + "inputs and options: finished results are recognised and kept; marks of reviewers have to be imported again"
+            + "inputs and options: finished and edited results are recognised and kept; marks of reviewers have to be imported again, and "
+            + "items that were removed by `nocturne forget` are processed again"
         self.init(.unusable, detail: "\(file): \(fact). Next step: \(advice)")
     }
 

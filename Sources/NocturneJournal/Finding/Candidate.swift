@@ -10,7 +10,7 @@ package struct Candidate: Sendable {
     package let before: JournalItem?
     /// The files of the result that the item had when it was last completed.
     package let files: [ItemFile]
-    /// The label map of a person.
+    /// The label map of a person; of a new item one for its preferred name.
     package let edit: LabelEdit?
     /// Of a new item: the preferred name, and whether another item, found or recorded, has a better claim to it.
     package let preferredName: (name: String, isFree: Bool)?
@@ -66,8 +66,8 @@ extension FoundTable {
             )
         FROM work w JOIN found f ON f.number = w.found
             LEFT JOIN item ON item.key = f.key
-            LEFT JOIN edit e ON e.item = item.name
             LEFT JOIN naming n ON n.place = w.place
+            LEFT JOIN edit e ON e.item = COALESCE(item.name, n.name)
         WHERE w.place > ? ORDER BY w.place LIMIT ?
         """
 }
@@ -80,7 +80,8 @@ extension Candidate {
         let name: String? = row[first + 3]
         let wanted: String? = row[first + 18]
         guard let name else {
-            (before, files, edit) = (nil, [], nil)
+            (before, files) = (nil, [])
+            edit = wanted.flatMap { LabelEdit(row, of: $0, from: first + 14) }
             preferredName = wanted.map { ($0, row[first + 19]) }
             return
         }

@@ -51,6 +51,26 @@ public struct EditedLabels: Sendable, Hashable {
         }
     }
 
+    /// Records the edits that a new journal does not have, since the one before was lost or moved away: those from which the results
+    /// in the folders of their items are made.
+    /// - Throws: `JournalError`.
+    package static func recordAgain(in output: OutputFolder, _ journal: Journal, _ time: any TimeSource) async throws {
+        for name in FileSystem.entries(output.edits) where FileSystem.isName(name) {
+            let place = output.editedLabels(of: name)
+            guard let base = ResultFolder(place.result).record, let made = ResultFolder(output.item(name)).record,
+                let given = made.edited, (try? FileSystem.digest(place.edited))?.digest.hex == given.sha256
+            else { continue }
+            let edit = LabelEdit(
+                item: name,
+                baseFingerprint: base.fingerprint,
+                file: given.file,
+                sha256: given.sha256,
+                time: time.wallClock.timestamp
+            )
+            if edit.fingerprint.hex == made.fingerprint { try await journal.keep(edit) }
+        }
+    }
+
     /// Gives the files of a result second names. Nothing where somebody has changed one of them.
     private func keep(_ current: ResultFolder) throws {
         if let left = FileSystem.remove(result) { throw BatchError(notRemoved: left) }

@@ -31,9 +31,23 @@ package struct ResultFolder {
     /// Looks at nothing yet: whether there is a result is found out by ``writtenFiles()``.
     package init(_ path: String) { self.path = path }
 
-    private struct Record: Decodable {
+    /// What results of all recipes have in their `result.json`.
+    struct Record: Decodable {
+        /// A person's label map, in place of the model's.
+        struct Edit: Decodable {
+            let file: String
+            let sha256: String
+        }
+
         let fingerprint: String
         let files: [ItemFile]
+        let edited: Edit?
+    }
+
+    /// Of any file that can be read as one: another program's is not refused.
+    var record: Record? {
+        guard let bytes = try? FileSystem.read(path + "/result.json") else { return nil }
+        return try? JSONDecoder().decode(Record.self, from: Data(bytes))
     }
 
     /// Flushes every file and folder.
@@ -57,9 +71,7 @@ package struct ResultFolder {
     /// The files that Nocturne wrote, if the folder proves to be a result: its `result.json` lists its files, and every one
     /// of them is there with its digest. Nil for anything else, another program's `result.json` among it.
     package func writtenFiles() -> [ItemFile]? {
-        guard let own = digest(of: "result.json"), FileSystem.kind(path + "/run.json") == .file,
-            let bytes = try? FileSystem.read(path + "/result.json"),
-            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+        guard let own = digest(of: "result.json"), FileSystem.kind(path + "/run.json") == .file, let record,
             record.fingerprint.utf8.count == 64, record.files.allSatisfy(isUnchanged)
         else { return nil }
         return record.files + [own]
