@@ -41,6 +41,28 @@ struct DoctorTests {
         }
     }
 
+    @Test("An instruction set that is not known is a fault, and refused by every command that runs networks")
+    func instructionSet() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        let environment = ["NOCTURNE_ISA": "AVX2"]
+        let words = "There is no instruction set AVX2; there are baseline, avx2"
+        let doctor = try Tool(["doctor"], environment: environment)
+        #expect(doctor.status == 1)
+        #expect(doctor.output.contains("NOCTURNE_ISA=AVX2: \(words)"), "\(doctor.output)")
+        let commands = [
+            ["run", bench.input, "--model", bench.model(), "--output", bench.output],
+            ["plan", bench.input, "--model", bench.model()], ["models", "check", bench.model()],
+        ]
+        for command in commands {
+            let tool = try Tool(command, environment: environment)
+            #expect(tool.status == 2 && tool.errors.contains(words), "\(tool.errors)")
+        }
+        for known in ["", "baseline"] {
+            #expect(try Tool(commands[1], environment: ["NOCTURNE_ISA": known]).status == 0)
+        }
+    }
+
     @Test("the cores are those that the process may run on")
     func affinity() throws {
         guard Tool.answers("taskset", ["--version"]) else { return }

@@ -39,6 +39,16 @@ public enum InstructionSets {
     /// Those with products of bfloat16.
     public static let multiplyBfloat16 = ["avx512-bf16", "amx"]
 
+    /// Why a value of ``variable`` is refused; nil for one that is known, and for an empty one, which sets no limit.
+    public static func refusal(of value: String) -> String? {
+        guard !value.isEmpty, !names.contains(value), value != testModel else { return nil }
+        return "There is no instruction set \(value); there are \(names.joined(separator: ", ")). "
+            + "Correct \(variable), or unset it."
+    }
+
+    /// Computes as AMX on machines without it, for tests.
+    private static let testModel = "amx-model"
+
     /// The best one of this machine, within the limit that the environment states.
     public static func best(environment: [String: String]) -> String {
         let limit = environment[variable] ?? ""

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import NocturneBatch
+import NocturneInference
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
@@ -25,6 +27,12 @@ struct MachineArguments: ParsableArguments {
     var memory: ByteCount?
 
     @OptionGroup private var compute: ThreadArguments
+
+    /// - Throws: `ValidationError` if the environment limits networks to an instruction set that is not known.
+    func validate() throws {
+        let limit = ProcessInfo.processInfo.environment[InstructionSets.variable] ?? ""
+        if let refusal = InstructionSets.refusal(of: limit) { throw ValidationError(refusal) }
+    }
 
     /// Nil where they are not given.
     var threads: ThreadCount? { compute.threads }

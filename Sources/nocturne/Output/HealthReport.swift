@@ -131,7 +131,11 @@ struct HealthReport: Encodable {
         in environment: [String: String]
     ) -> HealthFinding {
         if let meaning = variable.meaning {
-            return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
+            let value = environment[variable.name] ?? ""
+            let refusal = variable.name == InstructionSets.variable ? InstructionSets.refusal(of: value) : nil
+            let isRefused = refusal != nil || variable.name == "NOCTURNE_FAULT"
+            let fact = "\(variable.name)=\(value): \(refusal ?? meaning)"
+            return HealthFinding("variable", fact, isRefused ? .fault : .ok)
         }
         let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
         return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
