@@ -63,6 +63,7 @@ struct BatchReportWriter {
         let flag = counts.inputs <= Self.mostItemsOfStoppedPage ? CancellationFlag() : control.flag
         do {
             let report = try await writing(flag).write(context.options.description, on: context.blocking)
+            if let text = report.remarks.unusedRangesText { await progress.note(text) }
             return (report.counts, report.remarks)
         } catch is CancelledError {
             // The next run does it: the report is not marked as up to date.
@@ -87,7 +88,14 @@ struct BatchReportWriter {
     /// Writes the report of the items so far, while others are processed. What cannot be written now is written at the end.
     func writeMeanwhile() async {
         guard output.shard == nil, control.mode == .running, await context.health.fault() == nil else { return }
-        _ = try? await writing(control.flag).write(context.options.description, on: context.blocking, isCurrent: false)
+        let report = try? await writing(control.flag)
+            .write(context.options.description, on: context.blocking, isCurrent: false)
+        // Once, before the end: --stop-when may count on these ranges.
+        guard let remarks = report?.remarks, let text = remarks.unusedRangesText,
+            remarks.unusedRanges != (try? await journal.value(of: .reportRemarks))?.unusedRanges
+        else { return }
+        try? await journal.set(.reportRemarks, to: remarks)
+        await progress.note(text)
     }
 
     private func isUpToDate() async throws -> Bool {

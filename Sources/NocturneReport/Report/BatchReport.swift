@@ -51,6 +51,8 @@ package struct BatchReport: Sendable {
         private var place = 0
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
+        /// Those that no item so far has a value for.
+        private var unusedRanges: [ReferenceRange]
         private var comparison = ComparisonSummary.Collector()
         private var tables = (measurements: MeasurementTable(), radiomics: RadiomicsTable())
         private let marks: [String: [ReviewMark]]
@@ -72,6 +74,7 @@ package struct BatchReport: Sendable {
             self.marks = Dictionary(grouping: marks, by: \.item)
             self.texts = Dictionary(grouping: texts, by: \.item)
             unusual = UnusualValues.Collector(ranges: ranges)
+            unusedRanges = ranges
         }
 
         /// Takes the next item. Its place in the order of calls is its place in the report.
@@ -80,7 +83,9 @@ package struct BatchReport: Sendable {
             let measures = product.statistics.withoutFeatures
             let rows = BatchMeasure.Derived.with(measures.rows)
             let model = description.models.id(of: item)
-            try unusual.add(model: model, rows + measures.features)
+            let values = rows + measures.features
+            try unusual.add(model: model, values)
+            unusedRanges.removeAll { range in values.contains { range.applies(to: $0, of: model) } }
             tables.measurements.add(rows)
             tables.radiomics.add(measures.features)
             comparison.add(model: model, name: item.name, rows)
@@ -102,6 +107,8 @@ package struct BatchReport: Sendable {
             let unusual = try self.unusual.values()
             let unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
             remarks.unusual = unusualOfItem.count
+            // Without a result nothing is known about its values.
+            if counts.completed > 0, !unusedRanges.isEmpty { remarks.unusedRanges = unusedRanges.map(\.subject) }
             return BatchReport(
                 description: description,
                 counts: counts,

@@ -30,6 +30,9 @@ public struct ReferenceRange: Codable, Hashable, Sendable {
         return min(max(abs(value - (low + high) / 2) / deviation, UnusualValues.threshold), 99)
     }
 
+    /// What the range is about, for a message.
+    package var subject: String { "\(label) \(measure)" + (model.map { " of \($0)" } ?? "") }
+
     /// For a message: "5 to 9", "at least 5" or "at most 9".
     package var text: String {
         switch (low, high) {

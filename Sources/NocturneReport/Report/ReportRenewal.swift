@@ -79,6 +79,17 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     /// The notes of completed items, by their codes; nil without any.
     public package(set) var notes: [String: Notes]?
 
+    /// What the rows of the reference table are about that no completed item has a value for; nil without any.
+    public package(set) var unusedRanges: [String]?
+
+    /// The message about ``unusedRanges``; nil without any.
+    public var unusedRangesText: String? {
+        unusedRanges.map {
+            "No result has the values of \(counted($0.count, "row")) of --norms: \(listed($0, most: 5)). "
+                + "Compare the labels, measures and models of the table with statistics.csv."
+        }
+    }
+
     /// Notes with one code.
     public struct Notes: Sendable, Codable, Equatable {
         /// The first item with one, and that note.
@@ -99,6 +110,8 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
             reasons?[code, default: 0] += 1
         }
         if item.isReused { reused += 1 }
+        let isOutdated = item.state == .completed && item.reason?.code == .outdated
+        if isOutdated || notes.contains(where: { $0.code == .outputMissing }) { incomplete += 1 }
         guard !notes.isEmpty else { return }
         noted += 1
         self.notes = self.notes ?? [:]
@@ -106,7 +119,6 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
         for note in notes where codes.insert(note.code).inserted {
             self.notes?[note.code.rawValue, default: Notes(item: item.name, text: note.description)].count += 1
         }
-        if codes.contains(.outputMissing) { incomplete += 1 }
         if codes.contains(.comparedByNumber) { comparedByNumber += 1 }
         if codes.contains(.notCompared) { notCompared += 1 }
     }

@@ -32,6 +32,7 @@ struct Merge: AsyncParsableCommand {
         // Of the merged report, which also counts the items of shards that have not begun.
         let (counts, remarks) = (outcome.report.counts, outcome.report.remarks)
         var lines = [SummaryText.summary(counts, output: folder, seconds: nil, remarks: remarks)]
+        if let text = remarks.unusedRangesText { lines.append(text) }
         if let text = outcome.starts.text { lines.append("Tasks were \(text)") }
         if !outcome.open.isEmpty {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")

@@ -79,8 +79,11 @@ struct Review: ParsableCommand {
                 )
             }
             var taken: String?
-            _ = try await ExistingBatch.renewal(of: folder).write { taken = try await Self.keep(files, ranges, in: $0) }
+            let outcome = try await ExistingBatch.renewal(of: folder).write {
+                taken = try await Self.keep(files, ranges, in: $0)
+            }
             if let taken { try Terminal.printResult(taken) }
+            if let text = outcome.remarks.unusedRangesText { Terminal.printMessage(text) }
             try Terminal.printResult("The page is \(folder.page).")
         }
 

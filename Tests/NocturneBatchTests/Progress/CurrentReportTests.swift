@@ -1,4 +1,6 @@
 import NocturneBatch
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -34,5 +36,21 @@ struct CurrentReportTests {
         writer.time.advance(by: .seconds(3600))
         await report.idle()
         #expect(writer.count.withLock { $0 } == 2)
+    }
+
+    @Test("Rows of a reference table that no result has are named while the run goes on, and at its end")
+    func unusedRanges() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let time = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
+        // Longer than the pause between two reports.
+        let recipe = TextRecipe { stage, _ in if stage == .infer { time.advance(by: .seconds(60)) } }
+        let ranges = try ReferenceRange.parse(Array("label,measure,low,high\nlivr,volume,1,2\n".utf8))
+        let outcome = try await batch.run(recipe) {
+            $0.time = time
+            $0.rules.referenceRanges = ranges
+        }
+        #expect(outcome.counts.completed == 3 && outcome.remarks?.unusedRanges == ["livr volume"])
+        let notes = try batch.events("note").filter { $0.contains("1 row of --norms: livr volume. Compare") }
+        #expect(notes.count == 2, "\(notes)")
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneJournal
+import NocturneOutput
 import NocturneReport
 import NocturneTestSupport
 import Testing
@@ -65,6 +66,37 @@ struct ReferenceRangesTests {
         #expect(zip(found, [9.8, 3.5, 3.5]).allSatisfy { abs($0.score - $1) < 1e-9 })
         #expect(found[0].text == "volume 4000 ml, the reference range is 1000 to 2000")
         #expect(try UnusualValues(models: rows.map { _ in "ct" }, statistics: rows).values.isEmpty)
+    }
+
+    @Test("Those whose label, measure or model no result has are named, once there is a result")
+    func unused() throws {
+        let table = "liver,volume,1,2,\nliver,mean,1,,\nlivr,volume,1,2,\nliver,volumen,1,2,\nliver,volume,1,2,mr\n"
+        let ranges = try read("label,measure,low,high,model\n" + table)
+        let description = BatchDescription(version: "1", models: [], options: [:], inputs: ["/in"], modelPaths: [])
+        func remarks(_ state: ItemState, _ rows: [Statistic]) throws -> ReportRemarks {
+            var collector = BatchReport.Collector(description, ranges: ranges)
+            var item = JournalItem(
+                id: 1,
+                key: "a",
+                name: "a",
+                path: "/in/a",
+                fingerprint: "",
+                state: state
+            )
+            item.model = "ct"
+            try collector.add(ItemRecord(item, written: ItemProduct(statistics: rows)))
+            return try collector.report().remarks
+        }
+        let rows = [
+            Statistic(label: "liver", measure: "volume", value: 1500, unit: "ml"),
+            // One that was not found has the row, too.
+            Statistic(label: "liver", measure: "mean", value: nil, unit: "HU"),
+        ]
+        let found = try remarks(.completed, rows)
+        #expect(found.unusedRanges == ["livr volume", "liver volumen", "liver volume of mr"])
+        let text = try #require(found.unusedRangesText)
+        #expect(text.hasPrefix("No result has the values of 3 rows of --norms: livr volume, liver volumen"), "\(text)")
+        #expect(try remarks(.failed, []).unusedRangesText == nil)
     }
 
     @Test("They are recorded, and the report is old from then on only if they changed")
