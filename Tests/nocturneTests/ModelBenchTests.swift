@@ -53,6 +53,21 @@ struct ModelBenchTests {
         #expect(tool.status == 2)
         #expect(tool.errors.contains("--profile"))
     }
+
+    @Test("A file that is missing or no network, and a patch that it does not take, are mistakes of the user")
+    func unusable() throws {
+        let bench = try ToolBench()
+        let text = try bench.folder.write("hello", to: "notes.onnx").path
+        let mistakes = [
+            (bench.folder("gone.onnx").path, "12,16,16", "cannot be read"),
+            (text, "12,16,16", "not a usable ONNX file"),
+            (network[2], "12,16", "does not take a patch of 2 axes"), (network[2], "13,16,16", "not 1×1×13×16×16"),
+        ]
+        for (file, patch, words) in mistakes {
+            let tool = try Tool(["models", "bench", file, "--patch", patch, "--repeat", "1", "--threads", "1"])
+            #expect(tool.status == 2 && tool.errors.contains(words), "\(tool.errors)")
+        }
+    }
 }
 
 @Suite("nocturne models import")

@@ -177,7 +177,13 @@ struct Models: ParsableCommand {
             benchmark.precision = precision
             benchmark.profiles = profile
             benchmark.environment = ProcessInfo.processInfo.environment
-            let timings = try await benchmark.run()
+            let timings: NetworkBenchmark.Timings
+            do {
+                timings = try await benchmark.run()
+            } catch let error as ModelFormatError {
+                // The file, or a patch that it does not take: both were given.
+                throw BatchError(.modelUnusable, path: "", detail: "\(error)")
+            }
             if let profile = timings.profile, !json {
                 try Terminal.printResult(profile.text(of: timings))
             } else {
