@@ -161,7 +161,7 @@ public struct BatchEngine: Sendable {
             let reusable = try await disk.retryingWhenFull { [progress] in
                 try await ReusableResults(self.options.reuse, journal) { await progress.note($0) }
             }
-            let changed = try await disk.retryingWhenFull { try await agree(with: journal) }
+            let changes = try await disk.retryingWhenFull { try await agree(with: journal) }
             try await disk.retryingWhenFull { try await batch.pauses.restore() }
             await progress.emit(BatchEvent(.batchStarted))
             let (recovery, limits) = try await disk.retryingWhenFull {
@@ -180,7 +180,7 @@ public struct BatchEngine: Sendable {
                 pauses: batch.pauses,
                 reusable: reusable
             )
-            result = await run(context, recovery, descriptionChanged: changed)
+            result = await run(context, recovery, changes)
             await reusable?.close()
             await pools.blocking.run { [options] in options.output.removeEmptyWorkFolder() }
         } catch {
@@ -240,11 +240,11 @@ public struct BatchEngine: Sendable {
     private func run(
         _ context: RunContext,
         _ recovery: CrashRecoveryStateMachine,
-        descriptionChanged: Bool
+        _ changes: BatchDescription.Changes?
     ) async -> Result<BatchOutcome, any Error> {
         let folder = options.output.discoveryTrace
         let trace = await context.blocking.run { DiscoveryTrace(folder: folder) }
-        let run = BatchRun(context, recovery, trace, descriptionChanged: descriptionChanged)
+        let run = BatchRun(context, recovery, trace, changes)
         let result: Result<BatchOutcome, any Error>
         do {
             result = .success(try await run.run())

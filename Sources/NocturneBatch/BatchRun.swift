@@ -17,8 +17,9 @@ actor BatchRun {
     var settling: SettlingInputs
     let recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
-    /// Whether the batch continues with other inputs or options than it was started with.
-    private let descriptionChanged: Bool
+    /// How the batch continues with other inputs or options than it was started with.
+    private let changes: BatchDescription.Changes?
+    private var descriptionChanged: Bool { changes?.isEmpty == false }
 
     /// Files are read one after the other, so that a second crash shows which file caused it.
     var readsOneByOne: Bool
@@ -51,11 +52,11 @@ actor BatchRun {
         _ context: RunContext,
         _ recovery: CrashRecoveryStateMachine,
         _ trace: DiscoveryTrace,
-        descriptionChanged: Bool
+        _ changes: BatchDescription.Changes?
     ) {
         self.context = context
         self.recovery = recovery
-        self.descriptionChanged = descriptionChanged
+        self.changes = changes
         let options = context.options
         let hasCrashed = options.supervision.previousCrash != nil
         let limits = recovery.discoveryLimits
@@ -170,6 +171,7 @@ actor BatchRun {
                 context.options.description,
                 withUnselected: reconciliation.descriptionChanged && context.options.rules.watch == nil
             )
+            reconciliation.withdrawn?.outdatesKept = isFirstRound && changes?.affectsResults == true
         }
         reconciliation.reportsAll = isFirstRound
         pilot = try await openPilot()

@@ -96,13 +96,14 @@ extension Journal {
     package func absentResults(
         after id: Int64,
         limit: Int
-    ) throws(JournalError) -> [(id: Int64, path: String, model: String)] {
+    ) throws(JournalError) -> [(id: Int64, path: String, model: String, name: String)] {
         try read { db in
             let sql = """
-                SELECT id, path, model FROM item WHERE state = 'completed' AND id > ? AND \(Self.absent)
+                SELECT id, path, model, name FROM item WHERE state = 'completed' AND id > ? AND \(Self.absent)
                 ORDER BY id LIMIT ?
                 """
-            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]).map { ($0[0], $0[1], $0[2]) }
+            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit])
+                .map { ($0[0], $0[1], $0[2], $0[3]) }
         }
     }
 

@@ -44,6 +44,25 @@ struct ChangedOptionsTests {
         #expect(files.contains("slices.png"))
     }
 
+    @Test("A result whose source was deleted stays, is named, and is no success until its source is back")
+    func deletedSource() throws {
+        let bench = try bench()
+        FileSystem.remove(bench.input + "/a.nii")
+        let unchanged = try Tool(["resume", bench.output])
+        #expect(unchanged.status == 0, "\(unchanged.errors)")
+        let resumed = try Tool(["resume", bench.output, "--pictures"])
+        #expect(resumed.status == 3 && resumed.errors.contains("1 of 2 results are made again"), "\(resumed.errors)")
+        #expect(resumed.errors.contains("a: the result was made before the options"), "\(resumed.errors)")
+        #expect(try Tool(["resume", bench.output]).status == 3)
+        let why = try Tool(["why", bench.output, "a"]).output
+        #expect(why.contains("a: completed") && why.contains("(item.outdated)"), "\(why)")
+        #expect(try Tool(["verify", bench.output]).status == 0)
+        try bench.addVolume("a.nii", 8, 8, 8)
+        let back = try Tool(["resume", bench.output])
+        #expect(back.status == 0, "\(back.errors)")
+        #expect(FileSystem.exists(bench.output + "/a/slices.png"))
+    }
+
     @Test("options that no recipe of the batch takes are refused, and nothing is changed")
     func refused() throws {
         let bench = try bench()

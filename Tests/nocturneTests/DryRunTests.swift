@@ -86,6 +86,16 @@ struct DryRunTests {
         #expect(text.status == 0 && text.output.contains("Nothing is left to be done."), "\(text.output)")
     }
 
+    @Test("counts results whose source was deleted")
+    func deletedSource() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name, 8, 8, 8) }
+        #expect(try bench.run("--quiet").status == 0)
+        FileSystem.remove(bench.input + "/a.nii")
+        let text = try Tool(["resume", bench.output, "--dry-run"])
+        #expect(text.output.contains("Of 2 items: 2 completed."), "\(text.output)")
+    }
+
     @Test("tells failed items that are tried again from those that are not")
     func retried() async throws {
         let bench = try ToolBench()

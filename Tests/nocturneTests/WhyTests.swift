@@ -60,6 +60,15 @@ struct WhyTests {
         #expect(failure?["model"] as? String == "threshold" && failure?["changed"] is NSNull)
     }
 
+    @Test("A result whose source was deleted stays, and an item without one waits for its source")
+    func deletedSource() throws {
+        for name in ["good", "bad"] { FileSystem.remove(bench.input + "/\(name).nii") }
+        let good = try why("good").output
+        #expect(good.contains("missing: \(bench.input)/good.nii"), "\(good)")
+        #expect(good.contains("next: nothing: its source no longer exists, and the result stays"), "\(good)")
+        #expect(try why("bad").output.contains("next: nothing until its source exists again"))
+    }
+
     @Test("A result that has left the batch counts again once its input is found")
     func withdrawn() throws {
         _ = try bench.run("--meshes", "none", "--preview", "none", "--exclude", "good*", "--yes")

@@ -11,6 +11,10 @@ package struct WithdrawnResults: Sendable {
     private let models: Set<String>
     private let inputs: [String]
     private let withUnselected: Bool
+    /// Whether results that stay are not what would be made today: options or models have changed.
+    package var outdatesKept = false
+
+    private typealias Result = (id: Int64, path: String, model: String, name: String)
 
     /// - Parameter withUnselected: whether also results are withdrawn whose input is there and was not found: what is selected
     ///   has changed. Otherwise a file that a watch has not taken yet would withdraw its earlier result.
@@ -27,24 +31,38 @@ package struct WithdrawnResults: Sendable {
         return !isGiven || withUnselected && isThere(path)
     }
 
-    /// How many results of a batch are withdrawn.
-    package func count(in journal: Journal) async throws -> Int {
-        var count = 0
-        try await forEachPortion(in: journal, {}) { count += $0.count }
-        return count
+    /// How many results of a batch that were not found are withdrawn, and how many stay.
+    package func counts(in journal: Journal) async throws -> (withdrawn: Int, kept: Int) {
+        var counts = (withdrawn: 0, kept: 0)
+        try await forEachPortion(in: journal, {}) { withdrawn, kept in
+            counts.withdrawn += withdrawn.count
+            counts.kept += kept.count
+        }
+        return counts
     }
 
-    /// Withdraws results.
+    /// Withdraws results, and records which others are outdated.
     /// - Parameter check: called again and again; what it throws is thrown.
-    /// - Returns: how many.
-    func perform(in journal: Journal, at time: String, check: () throws -> Void) async throws -> Int {
-        var count = 0
-        try await forEachPortion(in: journal, check) { ids in
-            try await journal.setAside(ids, .discovered(.vanished, Self.reason), at: time)
-            count += ids.count
+    /// - Returns: how many are withdrawn, and the names of those that are outdated.
+    func perform(
+        in journal: Journal,
+        at time: String,
+        check: () throws -> Void
+    ) async throws -> (count: Int, outdated: [String]) {
+        var (count, outdated): (Int, [String]) = (0, [])
+        try await forEachPortion(in: journal, check) { withdrawn, kept in
+            try await journal.setAside(withdrawn.map(\.id), .discovered(.vanished, Self.reason), at: time)
+            count += withdrawn.count
+            // A file that a watch has not taken yet is there.
+            let gone = outdatesKept ? kept.filter { !FileSystem.exists($0.path) } : []
+            try await journal.remark(gone.map(\.id), ItemReason(.outdated, Self.outdated), at: time)
+            outdated += gone.map(\.name)
         }
-        return count
+        return (count, outdated)
     }
+
+    static let outdated: Sentence =
+        "the result was made before the options or the model changed, and its source no longer exists"
 
     private static let reason: Sentence =
         "its input or its model is no longer given; the result stays in its folder and counts again when both are given"
@@ -52,19 +70,20 @@ package struct WithdrawnResults: Sendable {
     private func forEachPortion(
         in journal: Journal,
         _ check: () throws -> Void,
-        _ body: ([Int64]) async throws -> Void
+        _ body: (_ withdrawn: [Result], _ kept: [Result]) async throws -> Void
     ) async throws {
         var last: Int64 = 0
         while true {
             let results = try await journal.absentResults(after: last, limit: FoundTable.itemsAtOnce)
             guard let end = results.last else { return }
             last = end.id
-            let withdrawn = try results.filter { result in
+            var (withdrawn, kept): ([Result], [Result]) = ([], [])
+            for result in results {
                 try check()
-                return contains(path: result.path, model: result.model) { FileSystem.exists($0) }
+                let leaves = contains(path: result.path, model: result.model) { FileSystem.exists($0) }
+                if leaves { withdrawn.append(result) } else { kept.append(result) }
             }
-            let ids = withdrawn.map(\.id)
-            if !ids.isEmpty { try await body(ids) }
+            try await body(withdrawn, kept)
         }
     }
 }

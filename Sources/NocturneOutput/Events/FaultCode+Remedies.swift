@@ -120,6 +120,8 @@ extension FaultCode {
         "input.unusableName": "Rename the file, then use `nocturne resume OUT`.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
+        "item.outdated":
+            "Put the source back, then use `nocturne resume OUT`; or remove the result with `nocturne forget`.",
         "item.reused":
             "Nothing to do: the files were checked by the digests that the other batch has recorded.",
         "item.thinned": "Nothing to do: the item is processed again when its source changes.",

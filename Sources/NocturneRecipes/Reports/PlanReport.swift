@@ -180,13 +180,16 @@ extension PlannedBatch {
     ) async throws -> PlanReport.Batch? {
         guard let earlier = self.description else { return nil }
         let changes = description.changes(from: earlier)
-        let withdrawn = WithdrawnResults(description, withUnselected: !changes.isEmpty)
+        let absent = try await WithdrawnResults(description, withUnselected: !changes.isEmpty).counts(in: journal)
+        var counts = counts
+        // Results whose sources no longer exist stay.
+        counts[RemainingWork.completed.rawValue, default: 0] += absent.kept
         return PlanReport.Batch(
             output: output.path,
             changes: changes,
             counts: counts,
             vanished: try await journal.absentCount(),
-            withdrawn: try await withdrawn.count(in: journal)
+            withdrawn: absent.withdrawn
         )
     }
 }

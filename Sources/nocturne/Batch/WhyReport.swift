@@ -86,14 +86,19 @@ struct WhyReport: Encodable {
         return WhyReport(
             items: found.map { item in
                 // Shards have their own journals.
-                let changed = divided == nil ? sources[item.id]?.inputs.filter { !$0.holds }.map(\.path) ?? [] : []
+                let inputs = divided == nil ? sources[item.id]?.inputs ?? [] : []
+                let changed = inputs.filter { !$0.holds }.map(\.path)
+                // The folder of a series may be there without its files. Not every item has its files in the journal.
+                let hasFile = inputs.isEmpty || inputs.contains { FileSystem.exists($0.path) }
+                let isThere = hasFile && FileSystem.exists(item.path)
+                let state = !isThere ? SourceState.gone : changed.isEmpty ? .same : .changed
                 let explanation = Explanation(
                     source: item.path,
                     now: now(item, lock.isHeld, waitingFor: lock.holder?.waitingFor, progress),
                     changedSources: changed,
                     events: events[item.name] ?? [],
                     result: result(of: item, in: folder),
-                    next: next(item, isChanged: !changed.isEmpty, isActive: lock.isHeld, pause, in: folder)
+                    next: next(item, state, isActive: lock.isHeld, pause, in: folder)
                 )
                 return Item(outcome: ItemOutcome(item, in: folder), explanation: explanation)
             }
@@ -124,6 +129,9 @@ struct WhyReport: Encodable {
 
     // MARK: Explaining
 
+    /// The source files of an item, compared with what the batch has recorded of them.
+    enum SourceState { case same, changed, gone }
+
     /// - Parameter waitingFor: what the run as a whole waits for.
     static func now(_ item: JournalItem, _ isActive: Bool, waitingFor: String?, _ progress: RunProgress?) -> String? {
         guard isActive, [.pending, .started].contains(item.state) else { return nil }
@@ -139,25 +147,27 @@ struct WhyReport: Encodable {
     }
 
     /// - Parameters:
-    ///   - isChanged: whether a source file is not as it was.
+    ///   - source: how its source files are now.
     ///   - isActive: whether a run works on the batch.
     ///   - pause: the present one, or that of the next run.
     static func next(
         _ item: JournalItem,
-        isChanged: Bool,
+        _ source: SourceState,
         isActive: Bool,
         _ pause: RunPause?,
         in folder: OutputFolder
     ) -> String {
         switch item.state {
-        case .completed where isChanged:
+        case .completed where source == .gone: "nothing: its source no longer exists, and the result stays"
+        case .completed where source == .changed:
             "`nocturne resume \(folder.argument)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
         case .pending where pause?.awaitsApproval == true:
             "a run processes it once the pilot is approved: look at \(folder.page), then `nocturne approve \(folder.argument)`"
         case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
+        case _ where source == .gone: "nothing until its source exists again"
         case .pending, .started: "`nocturne resume \(folder.argument)` processes it"
-        case .failed where isChanged, .skipped where isChanged:
+        case .failed where source == .changed, .skipped where source == .changed:
             "`nocturne resume \(folder.argument)` tries it again, since a source file has changed"
         case .failed, .cancelled, .quarantined:
             "`nocturne resume \(folder.argument)` leaves it as it is; `nocturne resume \(folder.argument) --failed` tries it again"
@@ -220,7 +230,8 @@ extension WhyReport.Item {
         add("now", explanation.now)
         if let first = explanation.changedSources.first {
             let others = explanation.changedSources.count - 1
-            add("changed", others == 0 ? first : "\(first) and \(counted(others, "other"))")
+            let title = FileSystem.exists(first) ? "changed" : "missing"
+            add(title, others == 0 ? first : "\(first) and \(counted(others, "other"))")
         }
         if let result = explanation.result {
             let order = ["load", "prepare", "infer", "finish", "render", "write"]

@@ -90,7 +90,8 @@ struct PlanText {
             batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
         }
         if !counts.isEmpty {
-            lines.append("Of \(counted(report.items.count, "item")): \(counts.joined(separator: ", ")).")
+            let count = batch.counts.values.reduce(0, +)
+            lines.append("Of \(counted(count, "item")): \(counts.joined(separator: ", ")).")
         }
         if batch.vanished > 0 {
             lines.append(
