@@ -92,6 +92,9 @@ public enum EventText {
         return String(shown)
     }
 
+    /// The text in one line: line feeds in names of files are replaced too.
+    public static func oneLine(_ text: String) -> String { printable(text).replacing("\n", with: "\u{FFFD}") }
+
     /// `5 × book, 1 × box`: how many there are of each class, in alphabetical order.
     public static func objects(_ counts: [String: Int]) -> String {
         counts.sorted { $0.key < $1.key }.map { "\($1) × \($0)" }.joined(separator: ", ")

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import NocturneVolumes
@@ -59,6 +60,6 @@ struct Inspect: AsyncParsableCommand {
         }
         for detail in entry.details + entry.notes { lines.append("  \(detail)") }
         if let problem = entry.problem { lines.append("  not usable: \(problem)") }
-        return lines.joined(separator: "\n")
+        return lines.map(EventText.oneLine).joined(separator: "\n")
     }
 }

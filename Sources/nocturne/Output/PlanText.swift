@@ -53,13 +53,13 @@ struct PlanText {
         let source = NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
         // Memory, tiles, time and the gaps between them take 36 columns, 46 with the state.
         let space = columns.map { max(($0 - (report.batch == nil ? 36 : 46)) / 2, 12) } ?? .max
-        return [item.item, source].map { ProgressLine.shortened($0, to: space) }
+        return [item.item, source].map { ProgressLine.shortened(EventText.oneLine($0), to: space) }
     }
 
     private func facts(of item: PlanReport.Item) -> [String] {
         [
             item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
-            item.seconds.map(EventText.duration) ?? "-", item.problem ?? remark(item),
+            item.seconds.map(EventText.duration) ?? "-", item.problem.map(EventText.oneLine) ?? remark(item),
         ]
     }
 
