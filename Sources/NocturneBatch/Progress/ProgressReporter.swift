@@ -193,10 +193,9 @@ public actor ProgressReporter {
         update()
         var event = event
         event.time = time.wallClock.timestamp
-        if event.event == .heartbeat || event.event == .itemCompleted {
-            event.done = status.done
-            event.total = status.total
-            event.failed = status.failed
+        let ends: [BatchEvent.Kind] = [.itemCompleted, .itemFailed, .itemSkipped, .itemQuarantined, .itemCancelled]
+        if event.event == .heartbeat || ends.contains(event.event) {
+            (event.done, event.total, event.failed) = (status.done, status.total, status.failed)
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
         if event.event == .paused || event.event == .continued { notePause(event) }

@@ -57,6 +57,19 @@ struct SchedulerTests {
         #expect(try batch.events("itemFailed").first?.contains(text) == true)
     }
 
+    @Test("The event of every item that ends has the counts that the line about it shows")
+    func counts() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        batch.control.cancel(item: "b")
+        var recipe = TextRecipe()
+        recipe.memoryBytes = { $0.hasPrefix("a") ? 2 << 20 : 1000 }
+        _ = try await batch.run(recipe) { $0.resources.memoryBytes = 1 << 20 }
+        let ends = try ["itemCompleted", "itemFailed", "itemCancelled"].map { try #require(batch.events($0).first) }
+        let events = try ends.map { try JSONDecoder().decode(BatchEvent.self, from: Data($0.utf8)) }
+        #expect(Set(events.compactMap(\.done)) == [1, 2, 3], "\(ends)")
+        #expect(events.allSatisfy { $0.total == 3 && $0.failed != nil }, "\(ends)")
+    }
+
     @Test("The hours are slept through, and the first item starts when they begin")
     func hours() async throws {
         let batch = try TextBatch(["a": "one"])
