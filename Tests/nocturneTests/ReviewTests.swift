@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneJournal
 import NocturneOutput
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -38,6 +39,24 @@ struct ReviewTests {
         let data = try Data(contentsOf: URL(fileURLWithPath: bench.output + "/batch.json"))
         let items = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["items"] as? [[String: Any]]
         return Dictionary(uniqueKeysWithValues: (items ?? []).map { ($0["item"] as? String ?? "", $0) })
+    }
+
+    @Test("An edited map is refused as long as the item's own files are missing or changed, and the files are named")
+    func changedResult() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        #expect(try bench.run("--quiet").status == 0)
+        let (map, edited) = (bench.output + "/a/segmentation.nii.gz", bench.folder("edited.nii.gz").path)
+        try FileManager.default.copyItem(atPath: map, toPath: edited)
+        try bench.folder.write("saved over it", to: "out/a/segmentation.nii.gz")
+        let changed = try Tool(["review", "adopt", bench.output, "a", edited])
+        #expect(changed.status == 2 && changed.errors.contains("\(map) is missing, or"), "\(changed.errors)")
+        FileSystem.remove(map)
+        let missing = try Tool(["review", "adopt", bench.output, "a", edited])
+        #expect(missing.status == 2 && missing.errors.contains("\(map) is missing"), "\(missing.errors)")
+        FileSystem.remove(bench.output + "/a")
+        #expect(try Tool(["resume", bench.output]).status == 0)
+        #expect(try Tool(["review", "adopt", bench.output, "a", edited]).status == 0)
     }
 
     @Test("They come back, stand in the report, select what is processed again, and then no longer count")

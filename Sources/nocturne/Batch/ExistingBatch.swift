@@ -64,6 +64,14 @@ enum ExistingBatch {
         }
     }
 
+    /// The first file with labels or measures of a completed item that is missing or not as the batch has recorded it.
+    static func changedFile(of item: JournalItem, in output: OutputFolder) async throws -> String? {
+        let result = ResultFolder(output.item(item.name))
+        let written = try await output.reading { try await $0.writtenFiles(of: item.id) }
+        let changed = written.first { !DisplayFiles.contain($0.path) && !result.isUnchanged($0) }
+        return changed.map { result.path + "/" + $0.path }
+    }
+
     /// Writes the report and the page again.
     /// - Parameter description: of a batch whose recipes write again what is about all items; nil to leave that as it is.
     static func renewal(of output: OutputFolder, _ description: BatchDescription? = nil) throws -> ReportRenewal {

@@ -73,6 +73,15 @@ extension Review {
                 let detail = "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
                 throw BatchError(.unknownItem, path: folder.path, detail: detail)
             }
+            // The edited map is compared with the item's own.
+            if let changed = try await ExistingBatch.changedFile(of: item, in: folder) {
+                throw BatchError(
+                    .inputMissing,
+                    path: "",
+                    detail: "\(changed) is missing, or was changed after it was written. Move "
+                        + "\(folder.item(item.name)) away, make the result again with `nocturne resume \(folder.argument)`, and adopt the edited map then"
+                )
+            }
             let path = absolutePath(map)
             // Checked before it is kept: a map that cannot be used would fail in the run, without the user.
             let replaced = try RecipeResults().checkEdit(path, of: folder.item(item.name), scope: .serial())
