@@ -34,6 +34,14 @@ extension BatchRun {
         }
         let isEmpty = try await context.blocking.run { try table.isEmpty() }
         guard !isEmpty || !isNew else {
+            if !removed.isEmpty {
+                throw BatchError(
+                    .nothingMatched,
+                    path: "",
+                    detail: "no input is left: later runs leave out what `nocturne forget` removed from this batch. "
+                        + "Name other inputs, or another --output to process the same ones again"
+                )
+            }
             throw BatchError(
                 .nothingMatched,
                 path: "",
@@ -83,8 +91,10 @@ extension BatchRun {
             let found = try search.run(request, scope: scope, into: table)
             try table.addFailures(of: unresponsive, request.identifiers, found.patients, recipe: last)
             try table.remove(paths: settled)
-            try table.leaveOut(removed: removed)
-            return found
+            return Discovery(
+                notes: found.notes + (try table.leaveOut(removed: removed)),
+                patients: found.patients
+            )
         }
     }
 

@@ -55,6 +55,25 @@ struct ForgetTests {
         #expect(try Tool(["status", bench.output]).output.contains("0 inputs"))
     }
 
+    @Test("They are accounted for without their names, also where no other item is left")
+    func accounted() throws {
+        let bench = try ToolBench()
+        for name in ["jane", "john"] { try bench.addVolume("\(name).nii", 8, 8, 8) }
+        #expect(try bench.run("--quiet").status == 0)
+        #expect(try Tool(["forget", bench.output, "jane", "--yes"]).status == 0)
+        let note = "1 item left out, as removed by `nocturne forget`"
+        #expect(try Tool(["resume", bench.output, "--dry-run"]).output.contains(note))
+        #expect(try Tool(["resume", bench.output]).errors.contains(note))
+        let why = try Tool(["why", bench.output, bench.input + "/jane.nii"])
+        #expect(why.status == 4 && why.output.contains("was removed by `nocturne forget`"), "\(why.output)")
+        #expect(try Tool(["forget", bench.output, "john", "--yes"]).status == 0)
+        for arguments in [["resume", bench.output], ["run", bench.input, "--output", bench.output]] {
+            let empty = try Tool(arguments)
+            #expect(empty.status == 4 && empty.errors.contains("no input is left"), "\(empty.errors)")
+            #expect(try Tool(arguments + ["--dry-run"]).status == 4)
+        }
+    }
+
     @Test("all of a subject, by the table that says whose items are whose")
     func subject() throws {
         let bench = try ToolBench()

@@ -59,9 +59,16 @@ extension FoundTable {
     }
 
     /// Leaves out items that were removed from the batch.
-    package func leaveOut(removed digests: [String]) throws {
-        guard !digests.isEmpty else { return }
+    /// - Returns: a note about them, without their names; none where nothing was left out.
+    package func leaveOut(removed digests: [String]) throws -> [String] {
+        guard !digests.isEmpty else { return [] }
         let removed = Set(digests)
-        try removeAll { removed.contains(ItemRemoval.digest($0.key)) }
+        var count = 0
+        try removeAll { item in
+            let isRemoved = removed.contains(ItemRemoval.digest(item.key))
+            if isRemoved { count += 1 }
+            return isRemoved
+        }
+        return count == 0 ? [] : ["\(counted(count, "item")) left out, as removed by `nocturne forget`"]
     }
 }

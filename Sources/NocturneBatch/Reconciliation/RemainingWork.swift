@@ -86,7 +86,8 @@ package struct PlannedBatch: Sendable {
     }
 
     /// Leaves out items that were removed from the batch.
-    package func leaveOutRemoved() throws { try journal.found.leaveOut(removed: removed) }
+    /// - Returns: a note about them.
+    package func leaveOutRemoved() throws -> [String] { try journal.found.leaveOut(removed: removed) }
 
     /// What a run does about an item.
     /// - Complexity: reads the `result.json` of an item that is to be processed and has a result.

@@ -48,6 +48,9 @@ package struct PlanReport: Encodable, Sendable {
         /// Results whose input or model is no longer given: they leave the tables.
         package let withdrawn: Int
 
+        /// Whether it has no item and finds none: all were removed.
+        var isEmpty: Bool { vanished + withdrawn == 0 && counts.values.allSatisfy { $0 == 0 } }
+
         /// How many items are in a state.
         package func count(_ state: RemainingWork) -> Int { counts[state.rawValue] ?? 0 }
     }
@@ -91,7 +94,7 @@ package struct PlanReport: Encodable, Sendable {
     }
 
     /// Whether there is nothing that can be processed, nor was.
-    package var isEmpty: Bool { batch == nil && items.goodCount == 0 }
+    package var isEmpty: Bool { items.goodCount == 0 && batch?.isEmpty ?? true }
 
     /// Loads the models, discovers the inputs and plans each item that is to be processed. Runs at most one inference step of
     /// each recipe, to time it. Writes nothing.
@@ -129,7 +132,7 @@ package struct PlanReport: Encodable, Sendable {
         // The search uses all cores, also where a network does not.
         let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
         var found = try await search(recipes, journal.found)
-        try existing?.batch.leaveOutRemoved()
+        found.notes += try existing?.batch.leaveOutRemoved() ?? []
         let reusable = try await ReusableResults(reuse, journal) { found.notes.append($0) }
         let planning = Planning(
             recipes: recipes,

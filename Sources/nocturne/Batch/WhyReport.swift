@@ -204,8 +204,8 @@ struct WhyReport: Encodable {
             return "\(path) is left out by --include or --exclude (\(patterns))"
         }
         return
-            "no item of the last run has \(path) among its files: it came later, was set aside as a part or duplicate of "
-            + "another input, or is not what a model reads. `nocturne inspect \(path)` shows what it is, and "
+            "no item of the last run has \(path) among its files: it came later, was removed by `nocturne forget`, was set "
+            + "aside as a part or duplicate of another input, or is not what a model reads. `nocturne inspect \(path)` shows what it is, and "
             + "`nocturne resume --dry-run` what the next run does"
     }
 
