@@ -118,6 +118,22 @@ struct WorkPlannerTests {
         #expect(decided(.all).state == .pending && decided(.all).work)
     }
 
+    @Test("An edit in place of an earlier one is no change of the source, the model or the options")
+    func secondEdit() {
+        let found = item("k", name: "n")
+        var edited = found
+        edited.fingerprint = .of("the earlier edit")
+        let edit = LabelEdit(item: "n", baseFingerprint: found.fingerprint.hex, file: "b.nii", sha256: "b", time: "")
+        let decision = WorkPlanner(retries: .none).decide(
+            found,
+            before: known(edited, .completed),
+            edit: edit,
+            name: { ("n", nil) },
+            isIntact: { true }
+        )
+        #expect(decision.work && decision.note == nil && decision.edit == edit)
+    }
+
     @Test("Names of what lies in the output folder and is not ours are left alone")
     func foreign() async throws {
         #expect(try await GivenNames([item("k", name: "Mine")], foreign: ["mine"]).names[0].hasPrefix("Mine-"))

@@ -128,7 +128,8 @@ public struct WorkPlanner: Sendable {
         item.fingerprint = edit.fingerprint
         var decision = try decide(item, before: before, isIntact: isIntact)
         decision.edit = edit
-        if decision.work, before.fingerprint == edit.baseFingerprint { decision.note = nil }
+        // Only the labels are others: they were adopted for this source, with this model and these options.
+        if decision.work, before.fingerprint != edit.fingerprint.hex { decision.note = nil }
         return decision
     }
 
