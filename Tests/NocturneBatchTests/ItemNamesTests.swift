@@ -149,7 +149,7 @@ struct ItemNamesTests {
         #expect(names[0].hasPrefix("a-") && names[1] == "a")
         // The item whose own name it is keeps it.
         #expect(names[2].hasPrefix("b_c-") && names[3] == "d_c" && names[4] == "b_c")
-        #expect(notes.count == 2 && notes.allSatisfy { $0.contains("is taken") })
+        #expect(notes.count == 2 && notes.allSatisfy { $0.contains("is that of another item, too") })
         #expect(try await self.given(items.reversed()).names == names.reversed())
     }
 

@@ -163,9 +163,10 @@ package struct ItemNames {
                 digits += 2
             } while try isTaken(name) && digits <= 64
             _ = take(name)
-            return (
-                name, "\(item.path): the name \(preferred) is taken in the output folder; this item is called \(name)"
-            )
+            let owner =
+                reserved.contains(preferred.lowercased())
+                ? "is taken in the output folder" : "is that of another item, too"
+            return (name, "\(item.path): the name \(preferred) \(owner); this item is called \(name)")
         }
 
         private func isTaken(_ name: String) throws -> Bool {
