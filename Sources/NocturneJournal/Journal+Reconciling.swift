@@ -63,7 +63,11 @@ extension Journal {
             ("\(missed) AND state NOT IN ('skipped', 'completed') AND \(Self.absent)", opened),
             ("\(file) AND state = 'failed' AND \(Self.absent) AND \(isPart)", partOfOther),
         ]
-        if all { rules.append(("state <> 'completed' AND \(Self.absent)", vanished)) }
+        if all {
+            // What was set aside for such a reason keeps its own.
+            let isSetAside = "state = 'skipped' AND code IS '\(vanished.code.rawValue)'"
+            rules.append(("state <> 'completed' AND NOT (\(isSetAside)) AND \(Self.absent)", vanished))
+        }
         for (condition, reason) in rules {
             let isAny = try read { db in
                 try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM item WHERE \(condition))") ?? false

@@ -188,6 +188,17 @@ struct ReconciliationTests {
         #expect(try await bench.reason("b") == "no longer among the inputs")
     }
 
+    @Test("What was set aside since its model is not given keeps this reason when the description changes again")
+    func withdrawn() async throws {
+        let bench = try await ReconciliationBench()
+        try await bench.run([bench.item("a"), bench.item("b")])
+        try await bench.complete("b")
+        let id = try #require(try await bench.journal.items().first { $0.name == "b" }?.id)
+        try await bench.journal.setAside([id], ItemReason(.vanished, "its model is not given"), at: "then")
+        try await bench.run([bench.item("a")], descriptionChanged: true)
+        #expect(try await bench.reason("b") == "its model is not given")
+    }
+
     @Test("A folder that is readable again, and a file that is now part of an item, are no longer failures")
     func mended() async throws {
         let bench = try await ReconciliationBench()

@@ -40,7 +40,7 @@ extension FaultCode {
     public static let changed = FaultCode("input", "changed")
     /// A file of the item was written after the batch was divided into shards.
     public static let changedSincePlan = FaultCode("input", "changedSincePlan")
-    /// The file was among the inputs before and no longer is.
+    /// The file or its model was part of the batch before and no longer is.
     public static let vanished = FaultCode("input", "noLongerFound")
     /// The file belongs to another item, such as a channel of a case.
     public static let partOfOther = FaultCode("input", "partOfAnotherItem")

@@ -102,7 +102,7 @@ extension FaultCode {
         "input.noLabels":
             "Give labels to measure: DICOM segmentations, structure sets, or label maps and the folder of their images with "
             + "--label-images. To make labels, give a model with --model.",
-        "input.noLongerFound": "Nothing to do, unless the file was removed by mistake: then put it back.",
+        "input.noLongerFound": "Nothing to do, unless the file or its model was left out by mistake: then give it again.",
         "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume OUT`.",
         "input.notForModel":
             "Use a model for this kind of input, or leave the input out with --exclude.",
