@@ -6,7 +6,7 @@ import NocturneReport
 import NocturneSystem
 
 /// Performs what ``AdmissionStateMachine`` decides: starts items, hears how they end, and has the journal record it.
-actor Scheduler {
+actor Scheduler: ItemEndReceiver {
     let context: RunContext
     let budget: MemoryBudget
     /// When everything is to be finished, in seconds since 1970.
@@ -181,21 +181,17 @@ actor Scheduler {
 
     // MARK: Items on their way
 
-    /// Whether there is anything that could postpone an item now: hours, a deadline, or a request to stop.
     nonisolated var mayPostpone: Bool {
         usesStepTimes || context.options.rules.hours.window != nil || context.control.mode != .running
     }
     nonisolated var usesStepTimes: Bool { deadline != nil }
 
-    /// Why an item whose inference has not begun must not continue; nil when it may.
     func postponement(of id: Int64) -> Postponement? { machine.postponement(of: id, conditions) }
 
-    /// One of the first tiles of an item took so long.
     func stepTimed(_ id: Int64, seconds: Double) { machine.stepTimed(id, seconds: seconds) }
 
     // MARK: Ends of items
 
-    /// A direct call, so that cancellation of the caller's task loses nothing.
     func itemEnded(_ end: ItemEnd) async {
         let cancelled = context.control.cancelledItems
         let (name, model) = (items[end.id]?.name, items[end.id]?.model)
@@ -220,7 +216,6 @@ actor Scheduler {
         await report.itemEnded()
     }
 
-    /// The results of these items may be wrong.
     func doubt(_ names: [String], because reason: String) async {
         for name in names { doubted[name] = reason }
         await withdraw(names, reason)

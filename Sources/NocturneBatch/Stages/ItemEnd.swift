@@ -32,6 +32,21 @@ package struct ItemEnd: Sendable {
     }
 }
 
+/// Hears how items end. A direct call, so that cancellation of the caller's task loses nothing.
+protocol ItemEndReceiver: Sendable {
+    /// Whether there is anything that could postpone an item now: hours, a deadline, or a request to stop.
+    nonisolated var mayPostpone: Bool { get }
+    /// Whether the time of tiles is of use: there is a deadline.
+    nonisolated var usesStepTimes: Bool { get }
+    /// Why an item whose inference has not begun must not continue; nil when it may.
+    func postponement(of id: Int64) async -> Postponement?
+    /// One of the first tiles of an item took so long.
+    func stepTimed(_ id: Int64, seconds: Double) async
+    /// The results of these items may be wrong.
+    func doubt(_ names: [String], because reason: String) async
+    func itemEnded(_ end: ItemEnd) async
+}
+
 /// What may help after a failure.
 package enum RecoveryAction: Sendable {
     /// Trying again: the cause may have gone away by itself.

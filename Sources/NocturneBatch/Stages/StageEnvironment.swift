@@ -7,7 +7,7 @@ import NocturneSystem
 struct StageEnvironment: Sendable {
     let pool: ComputePool
     let blocking: BlockingPool
-    let receiver: Scheduler
+    let receiver: any ItemEndReceiver
     let progress: ProgressReporter
     let gate: PressureGate
     /// Nil when no item is ever taken for stalled.

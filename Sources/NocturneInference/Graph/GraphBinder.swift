@@ -22,9 +22,6 @@ struct GraphBinder {
         return all
     }()
 
-    /// The maximum number of elements of a tensor: more than any realistic network needs, and small enough that
-    /// products of extents cannot overflow.
-    static let maximumCount = 1 << 36
     /// The maximum extent of an axis, so that 32 bits can hold every index.
     static let maximumExtent = 1 << 30
 
@@ -185,7 +182,7 @@ struct GraphBinder {
     }
 
     mutating func newValue(_ shape: [Int], title: String) throws(ModelFormatError) -> Int {
-        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.maximumCount,
+        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Extents.maximumCount,
             shape.allSatisfy({ $0 <= Self.maximumExtent })
         else {
             throw .shapeMismatch(network: graph.path, reason: "\(title): a tensor of shape \(shape) is too large")

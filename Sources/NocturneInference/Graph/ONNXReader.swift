@@ -1,4 +1,5 @@
 internal import Foundation
+import NocturneSystem
 internal import SwiftProtobuf
 
 /// Reads an ONNX file into a ``NetworkGraph``.
@@ -16,6 +17,10 @@ enum ONNXReader {
     ///
     /// - Throws: ``ModelFormatError``
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
+        // Opening a pipe would wait for a writer.
+        guard FileSystem.isFolder(path) || FileSystem.size(path) != nil || !FileSystem.exists(path) else {
+            throw .unreadable(path: path, reason: "not a regular file")
+        }
         let bytes: Data
         do {
             bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)

@@ -3,7 +3,7 @@ public import NocturneCore
 public import NocturneSystem
 
 /// A folder with `model.json` and the networks it lists, read and checked by
-/// ``load(folder:verifyDigests:flag:validate:)``.
+/// ``load(folder:verifyDigests:validate:)``.
 public struct ModelPackage: Sendable {
     /// The folder it was loaded from, as given.
     public let folder: String
