@@ -52,7 +52,7 @@ extension BatchEngine {
     /// added to any batch; what makes results again, or takes them out of the batch, has to be confirmed.
     /// - Returns: how the batch continues with another description; nil for a new one, and for the same description.
     /// - Throws: ``BatchError`` when results would be affected and nobody has confirmed that.
-    func agree(with journal: Journal) async throws -> BatchDescription.Changes? {
+    func agree(with journal: Journal, _ blocking: BlockingPool) async throws -> BatchDescription.Changes? {
         if options.output.shard == nil, let plan = try await journal.value(of: .shardPlan) {
             throw BatchError.divided(options.output, into: plan.shards.count)
         }
@@ -72,7 +72,10 @@ extension BatchEngine {
                 )
             }
         }
-        if earlier == nil { try await EditedLabels.recordAgain(in: options.output, journal, time) }
+        if earlier == nil {
+            let edits = await blocking.run { [output = options.output] in EditedLabels.kept(in: output) }
+            for edit in edits { try await journal.keep(edit) }
+        }
         for text in changes?.additions ?? [] { await progress.note(text) }
         let output = options.output.path
         let isAround = options.description.inputs.contains { $0 != output && FileSystem.isWithin($0, output) }

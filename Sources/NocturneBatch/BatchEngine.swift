@@ -161,7 +161,7 @@ public struct BatchEngine: Sendable {
             let reusable = try await disk.retryingWhenFull { [progress] in
                 try await ReusableResults(self.options.reuse, journal) { await progress.note($0) }
             }
-            let changes = try await disk.retryingWhenFull { try await agree(with: journal) }
+            let changes = try await disk.retryingWhenFull { try await agree(with: journal, pools.blocking) }
             try await disk.retryingWhenFull { try await batch.pauses.restore() }
             await progress.emit(BatchEvent(.batchStarted))
             let (recovery, limits) = try await disk.retryingWhenFull {

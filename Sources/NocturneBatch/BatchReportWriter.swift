@@ -62,8 +62,12 @@ struct BatchReportWriter {
         // A run that was stopped writes its page, too, where that takes no longer than a person waits.
         let flag = counts.inputs <= Self.mostItemsOfStoppedPage ? CancellationFlag() : control.flag
         do {
+            let before = try await journal.value(of: .reportRemarks)?.unusedRanges
             let report = try await writing(flag).write(context.options.description, on: context.blocking)
-            if let text = report.remarks.unusedRangesText { await progress.note(text) }
+            // Not in every round of a watch.
+            if let text = report.remarks.unusedRangesText, report.remarks.unusedRanges != before {
+                await progress.note(text)
+            }
             return (report.counts, report.remarks)
         } catch is CancelledError {
             // The next run does it: the report is not marked as up to date.
@@ -88,14 +92,7 @@ struct BatchReportWriter {
     /// Writes the report of the items so far, while others are processed. What cannot be written now is written at the end.
     func writeMeanwhile() async {
         guard output.shard == nil, control.mode == .running, await context.health.fault() == nil else { return }
-        let report = try? await writing(control.flag)
-            .write(context.options.description, on: context.blocking, isCurrent: false)
-        // Once, before the end: --stop-when may count on these ranges.
-        guard let remarks = report?.remarks, let text = remarks.unusedRangesText,
-            remarks.unusedRanges != (try? await journal.value(of: .reportRemarks))?.unusedRanges
-        else { return }
-        try? await journal.set(.reportRemarks, to: remarks)
-        await progress.note(text)
+        _ = try? await writing(control.flag).write(context.options.description, on: context.blocking, isCurrent: false)
     }
 
     private func isUpToDate() async throws -> Bool {

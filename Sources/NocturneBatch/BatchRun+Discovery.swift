@@ -34,7 +34,8 @@ extension BatchRun {
         }
         let isEmpty = try await context.blocking.run { try table.isEmpty() }
         guard !isEmpty || !isNew else {
-            if !removed.isEmpty {
+            // An input that was removed whole is no longer one.
+            if found.leftOut > 0 || options.description.inputs.isEmpty {
                 throw BatchError(
                     .nothingMatched,
                     path: "",
@@ -88,13 +89,11 @@ extension BatchRun {
         let search = InputSearch(context.recipes, description.routes, models: description.models.map(\.id))
         let (table, last) = (context.journal.found, context.recipes.count - 1)
         return try await context.blocking.run { [unresponsive] in
-            let found = try search.run(request, scope: scope, into: table)
+            var found = try search.run(request, scope: scope, into: table)
             try table.addFailures(of: unresponsive, request.identifiers, found.patients, recipe: last)
             try table.remove(paths: settled)
-            return Discovery(
-                notes: found.notes + (try table.leaveOut(removed: removed)),
-                patients: found.patients
-            )
+            try found.leaveOut(removed: removed, from: table)
+            return found
         }
     }
 

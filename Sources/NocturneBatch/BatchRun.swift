@@ -171,7 +171,7 @@ actor BatchRun {
                 context.options.description,
                 withUnselected: reconciliation.descriptionChanged && context.options.rules.watch == nil
             )
-            reconciliation.withdrawn?.outdatesKept = isFirstRound && changes?.affectsResults == true
+            reconciliation.withdrawn?.namesKept = isFirstRound && changes?.affectsResults == true
         }
         reconciliation.reportsAll = isFirstRound
         pilot = try await openPilot()

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A small pool of threads for blocking work: file reads, decoders, fsync. Its jobs are processed first-in first-out.
 ///
-/// Its threads are separate from those of ``ComputePool``, which is built on a pool of its own: a read from a share that does not
+/// Its threads are separate from those of ``ComputePool``, which has another such pool: a read from a share that does not
 /// respond occupies one of them and no core.
 ///
 /// ```swift

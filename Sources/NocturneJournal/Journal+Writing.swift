@@ -74,11 +74,6 @@ extension Journal {
         try settle(ids.map { ($0, .skipped, reason, nil) }, wereCompleted: true, at: time)
     }
 
-    /// Records a remark about completed items, in one transaction.
-    package func remark(_ ids: [Int64], _ reason: ItemReason, at time: String) throws(JournalError) {
-        try settle(ids.map { ($0, .completed, reason, nil) }, wereCompleted: true, at: time)
-    }
-
     /// How an item stands; without crashes their number stays.
     private typealias End = (id: Int64, state: ItemState, reason: ItemReason?, crashes: Int?)
 

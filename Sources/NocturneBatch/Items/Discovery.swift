@@ -9,6 +9,8 @@ public struct Discovery: Sendable {
     public var notes: [String]
     /// What identifies patients in the paths of all files.
     public var patients: PatientFolders
+    /// How many items were left out, since they were removed from the batch.
+    var leftOut = 0
 
     /// - Parameters:
     ///   - notes: remarks that are not about a single item.
@@ -57,18 +59,20 @@ extension FoundTable {
             try add([patients.withholding(item)])
         }
     }
+}
 
-    /// Leaves out items that were removed from the batch.
-    /// - Returns: a note about them, without their names; none where nothing was left out.
-    package func leaveOut(removed digests: [String]) throws -> [String] {
-        guard !digests.isEmpty else { return [] }
+extension Discovery {
+    /// Leaves out items that were removed from the batch, with a note without their names.
+    package mutating func leaveOut(removed digests: [String], from table: FoundTable) throws {
+        guard !digests.isEmpty else { return }
         let removed = Set(digests)
         var count = 0
-        try removeAll { item in
+        try table.removeAll { item in
             let isRemoved = removed.contains(ItemRemoval.digest(item.key))
             if isRemoved { count += 1 }
             return isRemoved
         }
-        return count == 0 ? [] : ["\(counted(count, "item")) left out, as removed by `nocturne forget`"]
+        leftOut = count
+        if count > 0 { notes.append("\(counted(count, "item")) left out, as removed by `nocturne forget`") }
     }
 }

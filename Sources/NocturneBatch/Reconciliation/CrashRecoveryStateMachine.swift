@@ -48,7 +48,7 @@ package struct CrashRecoveryStateMachine: Sendable {
     private let supervisor: String?
     private let crash: String?
 
-    /// Known after ``engineStarted(_:reading:)``.
+    /// Known after ``engineStarted(_:_:reading:)``.
     package private(set) var discoveryLimits = DiscoveryLimits()
 
     /// - Parameters:

@@ -108,10 +108,12 @@ package struct Reconciler: Sendable {
                 try check()
                 guard output.holdsResult(entry) else { return true }
                 return try !table.items(called: entry).contains { item in
+                    // An edit may have been adopted and not been processed yet.
                     let edit = edits[entry].flatMap { $0.baseFingerprint == item.fingerprint.hex ? $0 : nil }
-                    let fingerprint = (edit?.fingerprint ?? item.fingerprint).hex
-                    let folder = output.item(entry)
-                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: fingerprint)) != nil
+                    return [item.fingerprint, edit?.fingerprint].compactMap(\.?.hex).contains { fingerprint in
+                        let folder = output.item(entry)
+                        return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: fingerprint)) != nil
+                    }
                 }
             }
         )

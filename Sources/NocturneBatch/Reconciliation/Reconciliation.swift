@@ -80,19 +80,8 @@ package struct Reconciliation: Sendable {
             at: time.wallClock.timestamp
         )
         if let withdrawn {
-            let (count, outdated) = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp) {
-                try check()
-            }
-            if count > 0 {
-                let leave = count == 1 ? "leaves" : "leave"
-                await progress.note(
-                    "\(counted(count, "result")) \(leave) the batch: the input or the model is no longer given"
-                )
-            }
-            if let first = outdated.first {
-                let others = outdated.count == 1 ? "" : " and \(counted(outdated.count - 1, "other"))"
-                await progress.note("\(first)\(others): \(WithdrawnResults.outdated)")
-            }
+            let notes = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp) { try check() }
+            for note in notes { await progress.note(note) }
         }
         // A batch that grew gets the numbers that it would have if all items had joined it together.
         if descriptionChanged { try await journal.numberAsFound() }

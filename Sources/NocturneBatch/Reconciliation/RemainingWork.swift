@@ -85,9 +85,10 @@ package struct PlannedBatch: Sendable {
         )
     }
 
-    /// Leaves out items that were removed from the batch.
-    /// - Returns: a note about them.
-    package func leaveOutRemoved() throws -> [String] { try journal.found.leaveOut(removed: removed) }
+    /// Leaves out items that were removed from the batch, with a note about them.
+    package func leaveOutRemoved(_ found: inout Discovery) throws {
+        try found.leaveOut(removed: removed, from: journal.found)
+    }
 
     /// What a run does about an item.
     /// - Complexity: reads the `result.json` of an item that is to be processed and has a result.

@@ -11,8 +11,8 @@ package struct WithdrawnResults: Sendable {
     private let models: Set<String>
     private let inputs: [String]
     private let withUnselected: Bool
-    /// Whether results that stay are not what would be made today: options or models have changed.
-    package var outdatesKept = false
+    /// Whether results that stay may not be what would be made today: options or models have changed.
+    package var namesKept = false
 
     private typealias Result = (id: Int64, path: String, model: String, name: String)
 
@@ -41,28 +41,31 @@ package struct WithdrawnResults: Sendable {
         return counts
     }
 
-    /// Withdraws results, and records which others are outdated.
+    /// Withdraws results.
     /// - Parameter check: called again and again; what it throws is thrown.
-    /// - Returns: how many are withdrawn, and the names of those that are outdated.
-    func perform(
-        in journal: Journal,
-        at time: String,
-        check: () throws -> Void
-    ) async throws -> (count: Int, outdated: [String]) {
-        var (count, outdated): (Int, [String]) = (0, [])
+    /// - Returns: notes about those that are withdrawn, and about those that stay since their sources no longer exist.
+    func perform(in journal: Journal, at time: String, check: () throws -> Void) async throws -> [String] {
+        var (count, gone, first): (Int, Int, String?) = (0, 0, nil)
         try await forEachPortion(in: journal, check) { withdrawn, kept in
             try await journal.setAside(withdrawn.map(\.id), .discovered(.vanished, Self.reason), at: time)
             count += withdrawn.count
+            guard namesKept else { return }
             // A file that a watch has not taken yet is there.
-            let gone = outdatesKept ? kept.filter { !FileSystem.exists($0.path) } : []
-            try await journal.remark(gone.map(\.id), ItemReason(.outdated, Self.outdated), at: time)
-            outdated += gone.map(\.name)
+            let names = kept.filter { !FileSystem.exists($0.path) }.map(\.name)
+            gone += names.count
+            first = first ?? names.first
         }
-        return (count, outdated)
+        var notes: [String] = []
+        if count > 0 {
+            let leave = count == 1 ? "leaves" : "leave"
+            notes.append("\(counted(count, "result")) \(leave) the batch: the input or the model is no longer given")
+        }
+        if let first {
+            let others = gone == 1 ? "" : " and \(counted(gone - 1, "other"))"
+            notes.append("\(first)\(others): not made again, since the source no longer exists; the result stays")
+        }
+        return notes
     }
-
-    static let outdated: Sentence =
-        "the result was made before the options or the model changed, and its source no longer exists"
 
     private static let reason: Sentence =
         "its input or its model is no longer given; the result stays in its folder and counts again when both are given"

@@ -153,8 +153,7 @@ public struct WorkPlanner: Sendable {
         }
         switch before.state {
         case .completed:
-            // An outdated result whose source is back is recognised by its fingerprint, or made again.
-            if before.reason?.code != .outdated, try isIntact() { return keep(.completed, nil) }
+            if try isIntact() { return keep(.completed, nil) }
             return fresh(
                 item,
                 name: before.name,

@@ -21,7 +21,7 @@ struct MeshInput: ~Copyable {
         do { return try FileDescriptor(reading: path) } catch { throw MeshFileError(.unreadable, reading: error) }
     }
 
-    /// So many bytes, or fewer at the end of the file.
+    /// `count` bytes, or fewer at the end of the file.
     /// - Parameter offset: where in the file; nil to continue after the last reading.
     func read(count: Int, at offset: Int? = nil) throws(MeshFileError) -> [UInt8] {
         do { return try file.read(count: count, at: offset) } catch { throw MeshFileError(.unreadable, reading: error) }

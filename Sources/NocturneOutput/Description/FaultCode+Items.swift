@@ -63,8 +63,6 @@ extension FaultCode {
     public static let expired = FaultCode("item", "expired")
     /// The result has lost its meshes or pictures, since it was older than those that a watch keeps whole.
     public static let thinned = FaultCode("item", "thinned")
-    /// The result is of earlier options or an earlier model, since its source no longer exists.
-    public static let outdated = FaultCode("item", "outdated")
     /// The result of another batch is not as that batch has recorded it.
     public static let notReusable = FaultCode("item", "notReusable")
     /// The run ended before the item was started.

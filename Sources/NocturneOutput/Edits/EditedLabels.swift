@@ -1,3 +1,4 @@
+import Foundation
 public import NocturneJournal
 public import NocturneSystem
 
@@ -10,6 +11,8 @@ public struct EditedLabels: Sendable, Hashable {
     public var edited: String { folder + "/edited.nii.gz" }
     /// The model's map.
     public var original: String { folder + "/model.nii.gz" }
+    /// What the journal records of the edit, for one that loses its record.
+    private var record: String { folder + "/edit.json" }
     /// The model's result, which is put back when the edit is undone.
     var result: String { folder + "/model" }
 
@@ -47,27 +50,23 @@ public struct EditedLabels: Sendable, Hashable {
                 sha256: try FileSystem.digest(place.edited).digest.hex,
                 time: time.wallClock.timestamp
             )
+            try FileSystem.write(place.record, try StableJSON.encode(edit))
             try await journal.keep(edit)
         }
     }
 
-    /// Records the edits that a new journal does not have, since the one before was lost or moved away: those from which the results
-    /// in the folders of their items are made.
-    /// - Throws: `JournalError`.
-    package static func recordAgain(in output: OutputFolder, _ journal: Journal, _ time: any TimeSource) async throws {
-        for name in FileSystem.entries(output.edits) where FileSystem.isName(name) {
+    /// The edits of the results in the folders of their items, by the files that are kept for them: for a new journal, where the one
+    /// before was lost or moved away.
+    package static func kept(in output: OutputFolder) -> [LabelEdit] {
+        FileSystem.entries(output.edits).compactMap { name in
             let place = output.editedLabels(of: name)
-            guard let base = ResultFolder(place.result).record, let made = ResultFolder(output.item(name)).record,
-                let given = made.edited, (try? FileSystem.digest(place.edited))?.digest.hex == given.sha256
-            else { continue }
-            let edit = LabelEdit(
-                item: name,
-                baseFingerprint: base.fingerprint,
-                file: given.file,
-                sha256: given.sha256,
-                time: time.wallClock.timestamp
-            )
-            if edit.fingerprint.hex == made.fingerprint { try await journal.keep(edit) }
+            guard let bytes = try? FileSystem.read(place.record),
+                let edit = try? JSONDecoder().decode(LabelEdit.self, from: Data(bytes)), edit.item == name,
+                let made = ResultFolder(output.item(name)).fingerprint,
+                [edit.baseFingerprint, edit.fingerprint.hex].contains(made),
+                (try? FileSystem.digest(place.edited))?.digest.hex == edit.sha256
+            else { return nil }
+            return edit
         }
     }
 
@@ -89,7 +88,7 @@ public struct EditedLabels: Sendable, Hashable {
         return try await Journal.with(path: output.journal) { journal in
             guard let edit = try await journal.edits()[item.name] else { return nil }
             // First, so that the command can be repeated where something stays.
-            for file in [place.edited, place.original] {
+            for file in [place.record, place.edited, place.original] {
                 if let left = FileSystem.remove(file) { throw BatchError(notRemoved: left) }
             }
             // Before the result: a run that finds the model's must not take it for the edited one.

@@ -102,7 +102,8 @@ extension FaultCode {
         "input.noLabels":
             "Give labels to measure: DICOM segmentations, structure sets, or label maps and the folder of their images with "
             + "--label-images. To make labels, give a model with --model.",
-        "input.noLongerFound": "Nothing to do, unless the file or its model was left out by mistake: then give it again.",
+        "input.noLongerFound":
+            "Nothing to do, unless the file or its model was left out by mistake: then give it again.",
         "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume OUT`.",
         "input.notForModel":
             "Use a model for this kind of input, or leave the input out with --exclude.",
@@ -120,8 +121,6 @@ extension FaultCode {
         "input.unusableName": "Rename the file, then use `nocturne resume OUT`.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
-        "item.outdated":
-            "Put the source back, then use `nocturne resume OUT`; or remove the result with `nocturne forget`.",
         "item.reused":
             "Nothing to do: the files were checked by the digests that the other batch has recorded.",
         "item.thinned": "Nothing to do: the item is processed again when its source changes.",

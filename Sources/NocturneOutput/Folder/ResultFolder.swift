@@ -32,20 +32,15 @@ package struct ResultFolder {
     package init(_ path: String) { self.path = path }
 
     /// What results of all recipes have in their `result.json`.
-    struct Record: Decodable {
-        /// A person's label map, in place of the model's.
-        struct Edit: Decodable {
-            let file: String
-            let sha256: String
-        }
-
+    private struct Record: Decodable {
         let fingerprint: String
         let files: [ItemFile]
-        let edited: Edit?
     }
 
-    /// Of any file that can be read as one: another program's is not refused.
-    var record: Record? {
+    /// Of a `result.json` that can be read, whatever program wrote it.
+    var fingerprint: String? { record?.fingerprint }
+
+    private var record: Record? {
         guard let bytes = try? FileSystem.read(path + "/result.json") else { return nil }
         return try? JSONDecoder().decode(Record.self, from: Data(bytes))
     }

@@ -132,7 +132,7 @@ package struct PlanReport: Encodable, Sendable {
         // The search uses all cores, also where a network does not.
         let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
         var found = try await search(recipes, journal.found)
-        found.notes += try existing?.batch.leaveOutRemoved() ?? []
+        try existing?.batch.leaveOutRemoved(&found)
         let reusable = try await ReusableResults(reuse, journal) { found.notes.append($0) }
         let planning = Planning(
             recipes: recipes,

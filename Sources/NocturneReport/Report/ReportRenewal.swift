@@ -110,8 +110,7 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
             reasons?[code, default: 0] += 1
         }
         if item.isReused { reused += 1 }
-        let isOutdated = item.state == .completed && item.reason?.code == .outdated
-        if isOutdated || notes.contains(where: { $0.code == .outputMissing }) { incomplete += 1 }
+        if notes.contains(where: { $0.code == .outputMissing }) { incomplete += 1 }
         guard !notes.isEmpty else { return }
         noted += 1
         self.notes = self.notes ?? [:]

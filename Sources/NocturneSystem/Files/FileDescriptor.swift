@@ -169,7 +169,7 @@ public struct FileDescriptor: ~Copyable {
         guard lseek(number, off_t(count), SEEK_CUR) >= 0 else { throw FileSystemError(.read, path: path, code: errno) }
     }
 
-    /// So many bytes, or fewer at the end of the file.
+    /// `count` bytes, or fewer at the end of the file.
     /// - Parameter offset: where in the file; nil to continue after the last reading.
     public func read(count: Int, at offset: Int? = nil) throws(FileSystemError) -> [UInt8] {
         var error: FileSystemError?

@@ -59,7 +59,7 @@ public struct MemoryReading: Hashable, Sendable {
         if let text = contents(of: procRoot + "/pressure/memory") { reading.stallPercent = someAverage(in: text) }
         if let text = contents(of: procRoot + "/self/status") {
             reading.residentBytes = bytes(of: "VmRSS:", in: text)
-            // Linux before 4.5 and gVisor do not tell them apart.
+            // Linux before 4.5 and gVisor state only the sum.
             reading.anonymousBytes = bytes(of: "RssAnon:", in: text) ?? reading.residentBytes
             if let limit = addressSpaceLimit(procRoot) {
                 reading.addressSpaceLimitBytes = limit

@@ -87,14 +87,16 @@ struct Forget: AsyncParsableCommand {
         // The same condition selects what is shown and what is removed.
         guard try confirm(await removal.extent(of: isWanted)) else { return }
         let outcome = try await removal.remove(isWanted)
+        // Before the result, which may not be possible to print: the items are gone, and the command cannot be repeated.
+        if !outcome.remaining.isEmpty {
+            Terminal.printMessage(
+                "These files in the output folder still name them; this batch did not write them:\n"
+                    + outcome.remaining.map { "  " + $0 }.joined(separator: "\n")
+            )
+        }
         try Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
-        guard !outcome.remaining.isEmpty else { return }
-        Terminal.printMessage(
-            "These files in the output folder still name them; this batch did not write them:\n"
-                + outcome.remaining.map { "  " + $0 }.joined(separator: "\n")
-        )
         // The user has to remove these files, so the exit code is not 0.
-        throw NocturneExit.someFailed
+        if !outcome.remaining.isEmpty { throw NocturneExit.someFailed }
     }
 
     /// Shows what is deleted, and asks.

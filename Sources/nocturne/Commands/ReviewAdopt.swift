@@ -5,6 +5,7 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
+import NocturneSystem
 
 extension Review {
     struct Adopt: EngineCommand {
@@ -75,11 +76,15 @@ extension Review {
             }
             // The edited map is compared with the item's own.
             if let changed = try await ExistingBatch.changedFile(of: item, in: folder) {
+                let advice =
+                    FileSystem.exists(item.path)
+                    ? "Move \(folder.item(item.name)) away, make the result again with `nocturne resume \(folder.argument)`, and "
+                        + "adopt the edited map then"
+                    : "The source no longer exists, so that the result cannot be made again: put a copy of the file back"
                 throw BatchError(
                     .inputMissing,
                     path: "",
-                    detail: "\(changed) is missing, or was changed after it was written. Move "
-                        + "\(folder.item(item.name)) away, make the result again with `nocturne resume \(folder.argument)`, and adopt the edited map then"
+                    detail: "\(changed) is missing, or was changed after it was written. \(advice)"
                 )
             }
             let path = absolutePath(map)

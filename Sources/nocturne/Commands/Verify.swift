@@ -77,24 +77,24 @@ struct Verify: AsyncParsableCommand {
             count?.clear()
             throw NocturneExit(stoppedBy: signal.withLock { $0 } ?? SIGINT)
         }
+        // The time is recorded only for results without a fault, and not for a copy, which has no journal. First: it holds also
+        // where the report cannot be printed.
+        let recorded = report.faults.isEmpty && !isCopy ? await record(verification) : nil
         if json { try Terminal.printJSON(report) } else { try Terminal.printResult(text(report)) }
-        // The time is recorded only for results without a fault.
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
-        // A copy has no journal in which the time could be kept.
-        if !isCopy { try await record(verification) }
+        if part != nil, !json, let recorded { try Terminal.printResult(recorded) }
     }
 
-    /// Records the time, which a folder that cannot be written does not have.
-    private func record(_ verification: BatchVerification) async throws {
-        let text: String
+    /// Records the time.
+    /// - Returns: how much is verified by now; nil for a folder that cannot be written.
+    private func record(_ verification: BatchVerification) async -> String? {
         do {
-            text = StatusReport.Verified(try await verification.record(at: Program.time.wallClock.timestamp)).text
+            return StatusReport.Verified(try await verification.record(at: Program.time.wallClock.timestamp)).text
         } catch {
             // Who verifies in parts relies on the recorded times. Otherwise it does not matter that they are missing.
             if part != nil { Terminal.printMessage("The time of this verification is not recorded: \(error)") }
-            return
+            return nil
         }
-        if part != nil, !json { try Terminal.printResult(text) }
     }
 
     /// Whether there is a batch that no run works on.
