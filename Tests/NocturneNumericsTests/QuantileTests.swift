@@ -16,31 +16,39 @@ struct QuantileTests {
         return PointwiseMap(shift: low, divisor: max(high - low, 1e-8))
     }
 
+    private let stored = VolumeShape(x: 13, y: 11, z: 9)
+    private var box: VoxelBox { VoxelBox(lower: SIMD3(1, 2, 3), upper: SIMD3(12, 9, 8)) }
+
+    private func view(cropped: Bool) throws -> VoxelView {
+        try cropped ? VoxelView(stored: stored).cropped(to: box) : VoxelView(stored: stored)
+    }
+
+    /// The values of the view, in the order in which they are stored.
+    private func seen(_ image: [Float], cropped: Bool) -> [Float] {
+        (0..<stored.count).filter { index in
+            let place = SIMD3(index % stored.x, index / stored.x % stored.y, index / stored.sliceCount)
+            return !cropped || (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
+        }.map { image[$0] }
+    }
+
     @Test("takes the values that sorting gives, of any view, with padding and any number of threads")
     func sorting() async throws {
         var random = SplitMix64(seed: 5)
-        let stored = VolumeShape(x: 13, y: 11, z: 9)
         let values = random.floats(stored.count, in: -1000..<3000)
         let coarse = values.map { ($0 / 500).rounded() }
-        let box = VoxelBox(lower: SIMD3(1, 2, 3), upper: SIMD3(12, 9, 8))
         for image in [values, coarse, [Float](repeating: -2, count: stored.count), values.map { $0 * 1e-20 }] {
             for cropped in [false, true] {
-                let view = try cropped ? VoxelView(stored: stored).cropped(to: box) : VoxelView(stored: stored)
-                let seen = (0..<stored.count).filter { index in
-                    let place = SIMD3(index % stored.x, index / stored.x % stored.y, index / stored.sliceCount)
-                    return !cropped || (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
-                }.map { image[$0] }
                 for (padding, lower, upper) in [(0, 0.05, 0.95), (2000, 0.05, 0.95), (0, 0, 1), (77, 0.001, 0.5)] {
                     let found = try await resultsForWidths { scope in
                         let map = try Normalization.quantiles(lower: lower, upper: upper, countsPadding: true).map(
                             for: FrozenVoxels(image),
-                            view: view,
+                            view: view(cropped: cropped),
                             padding: padding,
                             scope: scope
                         )
                         return [map.shift, map.divisor]
                     }
-                    let wanted = expected(seen, padding: padding, lower, upper)
+                    let wanted = expected(seen(image, cropped: cropped), padding: padding, lower, upper)
                     for numbers in found { #expect(numbers == [wanted.shift, wanted.divisor]) }
                 }
             }

@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
+import async_frames
 import commits
 import counts
 import doc_links
@@ -303,6 +304,38 @@ class Coverage(unittest.TestCase):
 
     def test_nothing_measured(self) -> None:
         self.assertIn("| total | 0 | 0 | 0.0 |", table([]))
+
+
+class AsyncFrames(unittest.TestCase):
+    """The instructions are those of a test whose frame of 1,536 bytes overwrote the heap."""
+
+    RESUMED = (
+        ("mov", "%rdi,%rcx"),
+        ("mov", "(%r14),%rax"),
+        ("mov", "%rax,%rdx"),
+        ("add", "$0x460,%rdx"),
+        ("mov", "0x5f8(%rax),%rdi"),
+        ("mov", "%rcx,0x600(%rax)"),
+        ("call", "<swift_task_dealloc@plt>"),
+        ("mov", "%rcx,0x700(%rax)"),
+    )
+
+    def beyond(self, size: int, *lines: tuple[str, str], resumed: bool = True) -> int:
+        part = async_frames.Part(size, resumed)
+        return max(part.beyond(operation, operands) for operation, operands in lines)
+
+    def test_resumed(self) -> None:
+        self.assertEqual(self.beyond(0x600, *self.RESUMED), 8)
+        self.assertEqual(self.beyond(0x608, *self.RESUMED), 0)
+
+    def test_first_part(self) -> None:
+        self.assertEqual(self.beyond(0x40, ("movups", "%xmm0,0x38(%r14)"), resumed=False), 8)
+        self.assertEqual(self.beyond(0x40, ("mov", "%rbx,%r14"), ("mov", "%rax,0x40(%r14)"), resumed=False), 0)
+
+    def test_widths(self) -> None:
+        moves = {"%al": 1, "%r12b": 1, "%ax": 2, "%r9w": 2, "%edx": 4, "%r12d": 4, "%rax": 8, "%r12": 8}
+        for register, width in moves.items():
+            self.assertEqual(async_frames.width("mov", f"0x10(%rax),{register}"), width, register)
 
 
 class NoTelemetry(unittest.TestCase):
