@@ -46,4 +46,26 @@ struct StandardOutputTests {
         #expect(tool.status == 2)
         #expect(tool.errors.contains("events.jsonl: the trace is made of this file, which cannot be read"))
     }
+
+    /// Another program that has the pipe, such as one that runs on Node.js, can make it non-blocking for all.
+    @Test("of a reader that is slow, and a pipe that does not block, is written whole")
+    func nonBlocking() throws {
+        let script = ["--generate-completion-script", "bash"]
+        let expected = try Tool(script).output
+        let pipe = Pipe()
+        let writing = pipe.fileHandleForWriting.fileDescriptor
+        #expect(fcntl(writing, F_SETFL, O_NONBLOCK) == 0)
+        #expect(fcntl(writing, 1031, 4096) == 4096)  // F_SETPIPE_SZ
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = script
+        process.standardOutput = pipe
+        try process.run()
+        try pipe.fileHandleForWriting.close()
+        let read = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(String(decoding: read, as: UTF8.self) == expected)
+        #expect(read.count > 4096)
+    }
 }

@@ -65,6 +65,10 @@ enum Terminal {
             } else if errno == EPIPE {
                 // The reader, such as head, wants no more.
                 return
+            } else if errno == EAGAIN {
+                // Another holder of the pipe has made it non-blocking.
+                var poll = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                _ = Foundation.poll(&poll, 1, -1)
             } else if errno != EINTR {
                 throw FileSystemError(.write, path: "standard output", code: errno)
             }
