@@ -1,23 +1,23 @@
 import NocturneCore
 
-/// The part of `model.json` common to all tasks, of which only the types have been checked. Unknown keys are ignored,
-/// and so are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
-package struct ModelDocument: Decodable {
+/// The part of `model.json` common to all tasks, of which only the types have been checked. Sections of tasks are decoded by
+/// ``ModelPackage/section(_:as:)``. All of these types are encoded again to find keys that none of them has.
+package struct ModelDocument: Codable {
     /// A file that the package contains.
-    struct File: Decodable {
+    struct File: Codable {
         let path: String
         let sha256: String
         let bytes: WholeNumber
     }
 
     /// An input channel of the network.
-    struct Channel: Decodable {
+    struct Channel: Codable {
         let name: String
         let normalization: Normalizations
     }
 
     /// One normalisation, or a list of them in a row.
-    package struct Normalizations: Decodable {
+    package struct Normalizations: Codable {
         let steps: [Normalization]
         let isList: Bool
 
@@ -27,10 +27,14 @@ package struct ModelDocument: Decodable {
             isList = (try? decoder.unkeyedContainer()) != nil
             steps = isList ? try container.decode([Normalization].self) : [try container.decode(Normalization.self)]
         }
+
+        package func encode(to encoder: any Encoder) throws {
+            if isList { try steps.encode(to: encoder) } else { try steps[0].encode(to: encoder) }
+        }
     }
 
     /// All values of all schemes. Which of them a scheme needs and allows is checked later; see ``ModelValidation``.
-    package struct Normalization: Decodable {
+    package struct Normalization: Codable {
         /// One of ct, linear, zScore, rescale, rescale01, rgb01, quantiles, none.
         let scheme: String
         /// For ct, where values are clamped to; for rescale, the value that the smallest one becomes.
@@ -56,7 +60,7 @@ package struct ModelDocument: Decodable {
     }
 
     /// A structure that the network segments.
-    struct Label: Decodable {
+    struct Label: Codable {
         let value: WholeNumber
         let name: String
         let color: String
@@ -67,7 +71,7 @@ package struct ModelDocument: Decodable {
     }
 
     /// Read before the rest, so that a newer schema is reported as such and not as a missing key.
-    struct Version: Decodable {
+    struct Version: Codable {
         let schemaVersion: WholeNumber
     }
 
@@ -86,7 +90,7 @@ package struct ModelDocument: Decodable {
 }
 
 /// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.
-package struct WholeNumber: Decodable {
+package struct WholeNumber: Codable {
     /// Any integer of 64 bits; limits are checked where it is used.
     package let value: Int
 

@@ -10,7 +10,7 @@ extension ModelPackage {
 
     /// Reads `model.json` of a folder and checks all its values, then the sizes and digests of the files it lists.
     ///
-    /// The networks are not parsed. Unknown keys are ignored. Reads all files once when digests are verified (about 1
+    /// The networks are not parsed. Reads all files once when digests are verified (about 1
     /// GB per second); blocks, so call it on a ``BlockingPool``.
     /// - Parameters:
     ///   - folder: The package folder.
@@ -38,6 +38,7 @@ extension ModelPackage {
             )
         }
         let document = try decode(ModelDocument.self, from: data, file: file)
+        try refuseUnknownKeys(in: try commonKeys(of: data, file: file), decoded: document, file: file)
         let validation = ModelValidation(file: file)
         try validation.checkTexts(document)
         let package = ModelPackage(
@@ -67,7 +68,7 @@ extension ModelPackage {
     package var validation: ModelValidation { ModelValidation(file: folder + "/" + Self.documentName) }
 
     /// The section of a task, decoded; its values have not been checked yet.
-    package func section<Section: Decodable>(
+    package func section<Section: Codable>(
         _ name: String,
         as type: Section.Type
     ) throws(ModelPackageError) -> Section {
@@ -76,7 +77,28 @@ extension ModelPackage {
         guard let section = found.section else {
             throw validation.refuse(.missingKey, name, expected: "a section for this task", found: "nothing")
         }
+        let written = try Self.decode(JSONValue.self, from: document, file: file)
+        try Self.refuseUnknownKeys(in: .object([name: written[name] ?? .null]), decoded: [name: section], file: file)
         return section
+    }
+
+    /// The members of `model.json` that may not be sections of tasks: all but objects, and `source`.
+    private static func commonKeys(of data: Data, file: String) throws(ModelPackageError) -> JSONValue {
+        guard case .object(var members) = try decode(JSONValue.self, from: data, file: file) else { return .null }
+        members["schemaVersion"] = nil
+        return .object(members.filter { if case .object = $0.value { $0.key == "source" } else { true } })
+    }
+
+    private static func refuseUnknownKeys(
+        in written: JSONValue,
+        decoded: some Encodable,
+        file: String
+    ) throws(ModelPackageError) {
+        // What was decoded from JSON can be written as JSON.
+        guard let data = try? JSONEncoder().encode(decoded) else { return }
+        let known = try decode(JSONValue.self, from: data, file: file)
+        guard let key = written.unknownKey(decoded: known) else { return }
+        throw ModelPackageError(code: .unknownKey, file: file, key: key, expected: "a known key", found: "another")
     }
 
     /// The maximum size of a description: far more than needed, and far too small to fill the memory.

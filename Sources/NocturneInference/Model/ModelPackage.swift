@@ -66,7 +66,7 @@ public struct ModelPackage: Sendable {
 }
 
 /// What a package was made of, as the importer recorded it.
-public struct ModelSource: Hashable, Sendable, Decodable {
+public struct ModelSource: Hashable, Sendable, Codable {
     /// Of a project in a registry; nil for files and folders.
     public let name: String?
     /// Of that project.

@@ -12,6 +12,8 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case unknownSchemaVersion
         /// A key that is required is not there.
         case missingKey
+        /// A key that is not one of this schema version: a misspelt one would leave its default in place.
+        case unknownKey
         /// A value of another JSON type.
         case wrongType
         /// A number or text outside the allowed values.
@@ -60,6 +62,8 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
             "\(file) is damaged: expected \(expected), found \(found). Copy the package again"
         case .missingKey:
             "\(file): \(key ?? "a key") is missing (expected \(expected)). Copy the package again, or correct the file"
+        case .unknownKey:
+            "\(file): \(key ?? "a key") is unknown. Correct its name, or remove it; a remark begins with _"
         default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found). Correct the file"
         }
     }

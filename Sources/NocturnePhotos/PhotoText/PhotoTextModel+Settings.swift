@@ -60,8 +60,8 @@ extension PhotoTextModel.Settings: ModelSettings {
     package var networks: [String] { [detection.network, recognition.network] }
 
     /// The section `photoText` as written; only types have been checked.
-    struct Section: Decodable {
-        struct Detection: Decodable {
+    struct Section: Codable {
+        struct Detection: Codable {
             let network: String
             let longSide: WholeNumber
             let multiple: WholeNumber?
@@ -74,7 +74,7 @@ extension PhotoTextModel.Settings: ModelSettings {
             let dilation: Bool?
         }
 
-        struct Recognition: Decodable {
+        struct Recognition: Codable {
             let network: String
             let characters: String
             let height: WholeNumber?

@@ -45,7 +45,7 @@ extension WordCount: RecipeKind {
 
 /// The section `wordCount`.
 struct WordCountSettings: ModelSettings {
-    private struct Section: Decodable { let shortest: WholeNumber }
+    private struct Section: Codable { let shortest: WholeNumber }
 
     /// Letters that a word needs to be counted.
     let shortest: Int

@@ -58,14 +58,14 @@ struct ModelPackageTests {
         }
     }
 
-    @Test("what may be left out has a default, and unknown keys are passed over")
+    @Test("what may be left out has a default; remarks, null and sections of other tasks are passed over")
     func defaults() throws {
         let sparse = """
-            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "future": {"x": [1]},
+            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "otherTask": {"x": [1]}, "_from": "n",
              "task": "volume-segmentation", "channels": [{"name": "MR", "normalization": {"scheme": "zScore"}}],
              "files": [{"path": "nets/network.onnx", "bytes": 20, "more": null,
                "sha256": "\(PackageBuilder.digest(PackageBuilder.network).uppercased())"}],
-             "labels": [{"value": 65535, "name": "x", "color": "#000000", "code": null}],
+             "labels": [{"value": 65535, "name": "x", "color": "#000000", "code": null, "_by": {"who": 1}}],
              "volumeSegmentation": {"spacing": null, "patchSize": [1, 1024, 8], "networks": ["nets/network.onnx"]}}
             """
         try TemporaryFolder.with { place in

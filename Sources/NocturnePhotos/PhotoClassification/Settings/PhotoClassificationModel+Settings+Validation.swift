@@ -4,9 +4,9 @@ import NocturneNumerics
 
 extension PhotoClassificationModel.Settings {
     /// The section `photoClassification` as written; only types have been checked.
-    struct Section: Decodable {
+    struct Section: Codable {
         /// `title` is shown in place of the name, `malignant` is false where it is missing; the colour is `#rrggbb`.
-        struct Class: Decodable {
+        struct Class: Codable {
             let name: String
             let title: String?
             let malignant: Bool?
@@ -14,17 +14,17 @@ extension PhotoClassificationModel.Settings {
         }
 
         /// Names of classes, and scores from 0 to 1.
-        struct Risk: Decodable {
+        struct Risk: Codable {
             let highClasses: [String]
             let highThreshold: Double
             let moderateThreshold: Double
         }
 
         /// The sites that the network knows, in the order of its input.
-        struct Metadata: Decodable { let sites: [String] }
+        struct Metadata: Codable { let sites: [String] }
 
         /// Files of the package; `attention` is optional.
-        struct Networks: Decodable {
+        struct Networks: Codable {
             let classifier: String
             let attention: String?
         }

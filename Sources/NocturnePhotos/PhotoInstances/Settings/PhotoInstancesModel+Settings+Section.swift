@@ -2,9 +2,9 @@ import NocturneInference
 
 extension PhotoInstancesModel.Settings {
     /// The section `photoInstances` as written; only types have been checked.
-    struct Section: Decodable {
+    struct Section: Codable {
         /// How a photo becomes the input of the network. Sides are in pixels.
-        struct Input: Decodable {
+        struct Input: Codable {
             let longSide: WholeNumber
             let multiple: WholeNumber?
             let square: Bool?
@@ -16,7 +16,7 @@ extension PhotoInstancesModel.Settings {
         }
 
         /// Which members are needed depends on `kind`: `maps`, `masks-boxes` or `masks`.
-        struct Output: Decodable {
+        struct Output: Codable {
             let kind: String
             let activation: String?
             let boundary: Bool?
@@ -33,7 +33,7 @@ extension PhotoInstancesModel.Settings {
         }
 
         /// For `maps` only; a missing member has the default of `InstanceSplitter.Rules`.
-        struct Splitting: Decodable {
+        struct Splitting: Codable {
             let foregroundThreshold: Double?
             let backgroundThreshold: Double?
             let seedThreshold: Double?
@@ -47,7 +47,7 @@ extension PhotoInstancesModel.Settings {
         }
 
         /// For `masks-boxes` and `masks`; a missing member has the default of `DetectionDecoder.Rules`.
-        struct Thresholds: Decodable {
+        struct Thresholds: Codable {
             let score: Double?
             let boxOverlap: Double?
             let maskOverlap: Double?
@@ -56,7 +56,7 @@ extension PhotoInstancesModel.Settings {
         }
 
         /// The name becomes a part of names of files; the colour is `#rrggbb`.
-        struct Class: Decodable {
+        struct Class: Codable {
             let name: String
             let color: String
         }

@@ -1,7 +1,7 @@
 import NocturneInference
 
 /// The section `volumeSegmentation` as written; only types have been checked.
-struct VolumeSegmentationSection: Decodable {
+struct VolumeSegmentationSection: Codable {
     let level: Level
     let previousStage: Level?
     let output: String?
@@ -26,8 +26,19 @@ struct VolumeSegmentationSection: Decodable {
         window = try container.decodeIfPresent(DisplayWindow.self, forKey: .window)
     }
 
+    func encode(to encoder: any Encoder) throws {
+        try level.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(previousStage, forKey: .previousStage)
+        try container.encodeIfPresent(output, forKey: .output)
+        try container.encodeIfPresent(threshold, forKey: .threshold)
+        try container.encodeIfPresent(inputFormat, forKey: .inputFormat)
+        try container.encodeIfPresent(postprocessing, forKey: .postprocessing)
+        try container.encodeIfPresent(window, forKey: .window)
+    }
+
     /// The keys of one level; axes are in the order z, y, x. A missing key has the default of the page on packages.
-    struct Level: Decodable {
+    struct Level: Codable {
         let orientation: String?
         let orientAfterSpacing: Bool?
         let transpose: [WholeNumber]?
@@ -55,20 +66,20 @@ struct VolumeSegmentationSection: Decodable {
     }
 
     /// How tiles are placed, weighted and filled up.
-    struct Tiling: Decodable {
+    struct Tiling: Codable {
         let positions: String?
         let weights: String?
         let padding: String?
     }
 
     /// One rule each; a missing one has the defaults of nnU-Net's planner.
-    struct Resamplings: Decodable {
+    struct Resamplings: Codable {
         let image: Resampling?
         let logits: Resampling?
         let labels: Resampling?
     }
 
-    struct Resampling: Decodable {
+    struct Resampling: Codable {
         let method: String?
         let order: WholeNumber?
         let orderZ: WholeNumber?
@@ -78,7 +89,7 @@ struct VolumeSegmentationSection: Decodable {
     }
 
     /// Labels are named; volumes are in mm³.
-    struct Postprocessing: Decodable {
+    struct Postprocessing: Codable {
         let keepLargest: [Group]?
         let fillHoles: [String]?
         let minimumVolumeMm3: [String: Double]?
@@ -87,7 +98,7 @@ struct VolumeSegmentationSection: Decodable {
     }
 
     /// `radiusMm` or `sigmaMm`, as the operation needs.
-    struct Morphology: Decodable {
+    struct Morphology: Codable {
         let operation: String
         let labels: [String]
         let radiusMm: Double?
@@ -95,7 +106,7 @@ struct VolumeSegmentationSection: Decodable {
     }
 
     /// One label, or several treated as one.
-    struct Group: Decodable {
+    struct Group: Codable {
         let names: [String]
 
         init(from decoder: any Decoder) throws {
@@ -110,7 +121,7 @@ struct VolumeSegmentationSection: Decodable {
 }
 
 /// The section `volumeProgram` as written; only types have been checked.
-struct VolumeProgramSection: Decodable {
+struct VolumeProgramSection: Codable {
     let grid: Grid?
     let region: Region?
     let parts: [Part]
@@ -118,21 +129,21 @@ struct VolumeProgramSection: Decodable {
     let window: DisplayWindow?
 
     /// `size` or `spacing`, not both.
-    struct Grid: Decodable {
+    struct Grid: Codable {
         let orientation: String?
         let spacing: [Double]?
         let size: [WholeNumber]?
         let resampling: Resampling?
     }
 
-    struct Resampling: Decodable {
+    struct Resampling: Codable {
         let method: String?
         let order: WholeNumber?
         let truncates: Bool?
     }
 
     /// The package that finds the region, and how its box is enlarged.
-    struct Region: Decodable {
+    struct Region: Codable {
         let package: String
         let grid: Grid?
         let labels: [String]?
@@ -146,13 +157,13 @@ struct VolumeProgramSection: Decodable {
     }
 
     /// Quantiles of an image, 0...1.
-    struct Clip: Decodable {
+    struct Clip: Codable {
         let lower: Double
         let upper: Double
     }
 
     /// Folders of packages, which form an ensemble if there are several.
-    struct Part: Decodable {
+    struct Part: Codable {
         let packages: [String]
         /// Values of the part's labels, as texts, and the program's values that they become.
         let labels: [String: WholeNumber]?

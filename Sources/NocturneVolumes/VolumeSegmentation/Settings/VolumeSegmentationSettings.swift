@@ -35,7 +35,7 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
 }
 
 /// A display window from black to white, as defined by DICOM.
-package struct DisplayWindow: Hashable, Sendable, Decodable {
+package struct DisplayWindow: Hashable, Sendable, Codable {
     /// In the image's unit, finite.
     package let center: Double
     /// From 1 on, finite.
