@@ -5,11 +5,12 @@
 
 Swift 6.3 lays out a frame with alignments of at most 16 bytes, and LLVM then aligns a vector of 32 bytes in it, such as a SIMD3<Int>, to
 32: where such a value is alive across an `await`, the last 16 bytes of the frame can lie behind its end, and overwrite what the task
-has allocated next (swiftlang/swift#91639, mended in Swift 6.4). The mend is not to keep the vector in a local variable across the await.
+has allocated next (swiftlang/swift#91639, corrected in Swift 6.4). To correct it here, keep the vector in no local variable across the await.
 
 For each function, the size that callers allocate (the second word of the symbol `…Tu`) is compared with the accesses of its parts through
 the frame's address: register r14 in the first part and after a change of the executor (`…TYn_`), and what r14 points to after a
-call (`…TQn_`). Instructions are followed in the order of their addresses; a register that is written is no longer followed.
+call (`…TQn_`). Instructions are followed in the order of their addresses; a register that is written is no longer followed. Of a value
+that is passed by its address, only the first byte is seen.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Part:
         """Follows one instruction. Returns how many bytes behind the frame's end it reaches; 0 for none."""
         reached = 0
         access = ACCESS.search(operands)
-        if access and access["register"] in self.frame and operation != "lea":
+        if access and access["register"] in self.frame:
             reached = int(access["offset"] or "0", 16) + width(operation, operands)
         if operation.startswith("call"):
             self.frame -= CALLER_SAVED
