@@ -63,11 +63,13 @@ extension BatchEngine {
         if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
             let results = try await journal.stateCounts()[.completed] ?? 0
             guard results == 0 else {
+                let edits = changes.affectsResults ? try await journal.editsInUse() : []
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
                     detail:
                         "\(changes.differences.joined(separator: "; ")). This may affect \(counted(results, "result")) of the batch. "
+                        + (edits.isEmpty ? "" : edits.lossWarning + " ")
                         + "Give --yes to continue, --dry-run to see the effect, or another --output."
                 )
             }

@@ -59,6 +59,26 @@ struct ReviewTests {
         #expect(try Tool(["review", "adopt", bench.output, "a", edited]).status == 0)
     }
 
+    @Test("Changed options do not replace edited labels by the model's unless that is confirmed")
+    func editedLabels() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        #expect(try bench.run("--quiet").status == 0)
+        let (map, edited) = (bench.output + "/a/segmentation.nii.gz", bench.folder("edited.nii.gz").path)
+        try FileManager.default.copyItem(atPath: map, toPath: edited)
+        #expect(try Tool(["review", "adopt", bench.output, "a", edited, "--quiet"]).status == 0)
+        func isEdited() -> Bool { FileSystem.exists(bench.output + "/a/segmentation-model.nii.gz") }
+        #expect(isEdited())
+        let refused = try Tool(["resume", bench.output, "--pictures"])
+        #expect(refused.status == 2, "\(refused.errors)")
+        #expect(refused.errors.contains("Labels that people have edited may be replaced by the model's: a. Give --yes"))
+        #expect(isEdited())
+        #expect(try Tool(["resume", bench.output]).status == 0)
+        #expect(isEdited())
+        #expect(try Tool(["resume", bench.output, "--pictures", "--yes"]).status == 0)
+        #expect(!isEdited())
+    }
+
     @Test("They come back, stand in the report, select what is processed again, and then no longer count")
     func roundTrip() async throws {
         let bench = try finished()

@@ -130,6 +130,14 @@ public struct ItemEdit: Sendable, Hashable {
     }
 }
 
+extension [LabelEdit] {
+    /// What changed options do to these edits, which are in use: a sentence with the names of the first five.
+    public var lossWarning: String {
+        let names = prefix(5).map(\.item).joined(separator: ", ") + (count > 5 ? " and \(count - 5) more" : "")
+        return "Labels that people have edited may be replaced by the model's: \(names)."
+    }
+}
+
 extension OutputFolder {
     /// The folder of an item's edited labels.
     public func editedLabels(of name: String) -> EditedLabels { EditedLabels(folder: edits + "/" + name) }

@@ -7,8 +7,8 @@ import NocturneSupervisor
 extension EngineCommand {
     /// Shows what changed options affect in the batch, and asks on a terminal whether to continue.
     ///
-    /// The user is asked where the command line does not confirm changed options, and where results are made again
-    /// that take long: with inference, or more than a minute.
+    /// The user is asked where the command line does not confirm changed options, where results are made again
+    /// that take long (with inference, or more than a minute), and where labels that people have edited may be replaced.
     /// - Returns: whether the user wants to continue.
     /// - Throws: ``NocturneExit/stoppedEarly`` when the user does not.
     func confirmChanges() throws -> Bool {
@@ -37,8 +37,10 @@ extension EngineCommand {
             if [.repeat, .remake].contains(item.state) { seconds += item.seconds ?? 0 }
         }
         Terminal.printMessage(PlanText.changes(batch) + "\n" + Self.text(batch, seconds))
+        let edits = (try? await ExistingBatch.editsInUse(folder)) ?? []
+        if !edits.isEmpty { Terminal.printMessage(edits.lossWarning) }
         let isLong = batch.count(.repeat) > 0 || batch.withdrawn > 0 || seconds > Self.shortSeconds
-        return !consent.isGiven || isLong ? ChangePreview.asking : 0
+        return !consent.isGiven || isLong || !edits.isEmpty ? ChangePreview.asking : 0
     }
 
     /// Results that are made again in this time are not worth a question.
