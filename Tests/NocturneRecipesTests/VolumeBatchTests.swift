@@ -103,6 +103,8 @@ struct VolumeBatchTests {
         #expect(reason.contains("threshold"))
         #expect(reason.contains("the network returned NaN or infinite values, in planes 1 to 8 of 24 of its grid"))
         #expect(!FileSystem.exists(bench.output.item("one")))
+        let items = try await Journal.with(path: bench.output.journal) { try await $0.items() }
+        #expect(items.map(\.reason?.code) == [.networkOutput])
     }
 
     @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
@@ -214,18 +216,22 @@ struct VolumeBatchTests {
         for offset in [42, 44, 46] { absurd.replaceSubrange(offset..<offset + 2, with: [0xff, 0x7f]) }
         try bench.folder.write(absurd, to: "in/absurd.nii")
         try bench.folder.write("hello", to: "in/readme.txt")
+        // An interrupted copy of a slice fails; a mark that has no content does not.
+        try bench.folder.write([], to: "in/I0001.DCM")
+        try bench.folder.write([], to: "in/complete")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1)
-        #expect(outcome.counts.failed == 5)
-        #expect(outcome.counts.skipped == 1)
-        #expect(outcome.counts.inputs == 7)
+        #expect(outcome.counts.failed == 6)
+        #expect(outcome.counts.skipped == 2)
+        #expect(outcome.counts.inputs == 9)
+        #expect(try await bench.reason("I0001.DCM") == "the file is empty")
         for item in ["text", "empty", "truncated", "zero-spacing", "absurd"] {
             #expect(try await bench.reason(item)?.isEmpty == false)
         }
         #expect(try await bench.reason("truncated")?.contains("end after") == true)
         #expect(try await bench.reason("zero-spacing")?.contains("spacing") == true)
         let retry = try String(contentsOfFile: bench.output.retryList, encoding: .utf8)
-        #expect(InputList.paths(in: retry).count == 5)
+        #expect(InputList.paths(in: retry).count == 6)
         #expect(retry.contains("# nifti.") && retry.contains("(discover): "))
     }
 

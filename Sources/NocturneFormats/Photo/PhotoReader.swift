@@ -88,12 +88,15 @@ public enum PhotoReader {
             return .heic
         }
         if isDICOM || DICOMScanner.looksLikeDICOM(path) { return .dicom }
-        throw PhotoError(
-            .notAPicture,
-            path: path,
-            head.isEmpty ? "the file is empty" : "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file"
-        )
+        guard head.isEmpty else {
+            throw PhotoError(.notAPicture, path: path, "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file")
+        }
+        // By the name of a picture, an interrupted copy; otherwise perhaps a mark that has no content.
+        let isPicture = endings.contains { path.lowercased().hasSuffix($0) }
+        throw PhotoError(isPicture ? .corrupt : .notAPicture, path: path, "the file is empty")
     }
+
+    private static let endings = [".jpg", ".jpeg", ".png", ".tif", ".tiff", ".heic", ".heif", ".webp"]
 
     static func checkedFacts(
         of source: any PhotoSource,

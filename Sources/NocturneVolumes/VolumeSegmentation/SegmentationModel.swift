@@ -160,7 +160,7 @@ package final class SegmentationModel: Sendable {
         do {
             try body()
         } catch let fault as NonFiniteLogits {
-            throw UnusablePackageError(package: package.id, detail: "\(fault)")
+            throw NetworkOutputError(detail: "model \(package.id): \(fault)")
         }
     }
 }

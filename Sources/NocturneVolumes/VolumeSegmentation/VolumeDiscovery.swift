@@ -166,7 +166,12 @@ struct VolumeFinder: Sendable {
         guard access(path, R_OK) == 0 else {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
         }
-        guard FileSystem.size(path) != 0 else { return .setAside(.discovered(.emptyFile, "the file is empty")) }
+        guard FileSystem.size(path) != 0 else {
+            // By the name of a slice, an interrupted copy; otherwise perhaps a mark that has no content.
+            let isSlice = [".dcm", ".dicom", ".ima"].contains { path.lowercased().hasSuffix($0) }
+            let reason = ItemReason.discovered(.emptyFile, "the file is empty")
+            return isSlice ? .refused(reason) : .setAside(reason)
+        }
         let format = OtherFormat(ofFileAt: path)
         if let format, format.isPicture {
             let names = models.isEmpty ? "this batch" : models.map(\.package.id).joined(separator: ", ")

@@ -183,7 +183,9 @@ struct PhotoHostileTests {
         try TemporaryFolder.with { folder in
             let empty = try folder.write([], to: "empty.jpg")
             let text = try folder.write("not a picture", to: "text.png")
-            #expect(Self.code { _ = try PhotoReader.read(at: empty.path) } == .notAPicture)
+            let mark = try folder.write([], to: "complete")
+            #expect(Self.code { _ = try PhotoReader.read(at: empty.path) } == .corrupt)
+            #expect(Self.code { _ = try PhotoReader.read(at: mark.path) } == .notAPicture)
             #expect(Self.code { _ = try PhotoReader.readHeader(at: text.path) } == .notAPicture)
             #expect(Self.code { _ = try PhotoReader.read(at: folder.path) } == .cannotOpen)
             #expect(Self.code { _ = try PhotoReader.read(at: folder("none.tif").path) } == .cannotOpen)
