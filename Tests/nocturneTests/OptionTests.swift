@@ -22,6 +22,14 @@ struct OptionTests {
         #expect(tool.output.isEmpty)
     }
 
+    @Test("that take a flag back need nothing")
+    func takenBack() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        let tool = try bench.run("--quiet", "--no-view", "--no-existing-labels")
+        #expect(tool.status == 0, "\(tool.errors)")
+    }
+
     @Test("of verify and watch, too")
     func others() throws {
         let bench = try ToolBench()

@@ -153,7 +153,7 @@ package enum ShortHelp {
 
 extension OptionArgument {
     /// A flag as a text.
-    enum FlagText: String, CaseIterable, ExpressibleByArgument { case yes, no }
+    package enum FlagText: String, CaseIterable, ExpressibleByArgument { case yes, no }
 
     /// The text of an option's value.
     package struct Text: Sendable {

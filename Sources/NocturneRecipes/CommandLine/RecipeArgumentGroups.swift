@@ -41,7 +41,10 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
     func checkTaken(by used: [any RecipeKind.Type]) throws {
         let registry = RecipeRegistry.current
         for section in registry.sections {
-            let given = section.optionNames.filter { self.given[$0] != nil }
+            // A flag that is taken back needs nothing.
+            let given = section.optionNames.filter {
+                self.given[$0].map { $0 != OptionArgument.FlagText.no.rawValue } ?? false
+            }
             func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.sections.contains { $0 == section } }
             guard !given.isEmpty, !used.contains(where: accepts) else { continue }
             let taking = registry.kinds.filter(accepts)

@@ -140,11 +140,12 @@ package struct LabelNames: ExpressibleByArgument, Hashable, Sendable {
     /// Sorted.
     package let names: [String]
 
-    /// Reads names between commas; spaces around them are left out.
-    package init(argument: String) {
+    /// Reads names between commas; spaces around them are left out. Nil for no name, and for an empty one.
+    package init?(argument: String) {
         names = argument.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.map { name in
             String(name.reversed().trimmingPrefix { $0 == " " }.reversed())
         }.sorted()
+        if names.isEmpty || names.contains("") { return nil }
     }
 
     /// The names as they are written.
