@@ -1,3 +1,4 @@
+package import NocturneJournal
 package import NocturneOutput
 
 /// Which subject each item shows, and when it was made: columns of a table of metadata.
@@ -10,7 +11,8 @@ package struct SubjectTable: Sendable {
         package let date: String?
     }
 
-    private let entries: [String: Entry]
+    /// By the names in the table, with the number of the first row that has the name.
+    private let rows: [String: (number: Int, entry: Entry)]
 
     // Names that common tables have, ISIC's among them; the first one that is there counts.
     private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
@@ -27,7 +29,8 @@ package struct SubjectTable: Sendable {
         }
     }
 
-    /// - Throws: `NamedTable.Fault` for missing columns, and for a date that is not one: a wrong order would not be noticed.
+    /// - Throws: `NamedTable.Fault` for missing columns, for two rows that contradict each other, and for a date that is not one: a
+    ///   wrong order would not be noticed.
     package init(_ bytes: [UInt8]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: [])
         func first(_ names: [String]) -> String? { names.first(where: table.columns.contains) }
@@ -42,7 +45,7 @@ package struct SubjectTable: Sendable {
             let names = (Self.subjects + Self.dates).joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
         }
-        var entries: [String: Entry] = [:]
+        var rows: [String: (number: Int, entry: Entry)] = [:]
         for row in table.rows {
             guard let name = row[item] else { continue }
             let day = date.flatMap { row[$0] }
@@ -50,24 +53,52 @@ package struct SubjectTable: Sendable {
             guard day.map(Self.isDate) ?? true else {
                 throw NamedTable.Fault(
                     row: row.number,
-                    detail: "the date is \"\(day ?? "")\". Write dates like 2026-03-01 or 20260301"
+                    detail: "\"\(day ?? "")\" is not a date. Write year, month and day like 2026-03-01 or 20260301"
                 )
             }
-            entries[name] = Entry(subject: subject.flatMap { row[$0] }, date: day)
+            let entry = Entry(subject: subject.flatMap { row[$0] }, date: day)
+            let first = rows[name] ?? (row.number, entry)
+            guard first.entry == entry else {
+                throw NamedTable.Fault(
+                    row: row.number,
+                    detail: "\"\(name)\" has another subject or date in row \(first.number). Keep one of these rows"
+                )
+            }
+            rows[name] = first
         }
-        self.entries = entries
+        self.rows = rows
     }
 
-    /// Whether a text begins with eight digits, with or without hyphens; a time may follow.
+    /// Whether a text begins with a day of the calendar in eight digits, with or without hyphens; a time may follow.
     private static func isDate(_ text: String) -> Bool {
         let digits = text.prefix(10).filter { $0 != "-" }.prefix(8)
-        return digits.count == 8 && digits.allSatisfy { $0.isASCII && $0.isNumber }
+        guard digits.count == 8, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let year = Int(digits.prefix(4)),
+            let month = Int(digits.dropFirst(4).prefix(2)), let day = Int(digits.suffix(2))
+        else { return false }
+        let isLeapYear = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+        let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        return (1...12).contains(month) && (1...days[month - 1]).contains(day)
+    }
+
+    /// - Parameter path: of the table, for the message.
+    /// - Throws: ``BatchError`` for a table that names none of these items.
+    package func checkMatches(_ items: [JournalItem], path: String) throws(BatchError) {
+        guard let item = items.first, !items.contains(where: { entry(item: $0.name, path: $0.path) != nil })
+        else { return }
+        let first = rows.min { $0.value.number < $1.value.number }
+        let named = first.map { "Row \($0.value.number) names \"\($0.key)\"" } ?? "It has no row with an item"
+        throw BatchError(
+            .inputMissing,
+            path: path,
+            detail: "the table of subjects names no item of the batch. \(named), the first item is \"\(item.name)\". "
+                + "Check that it belongs to these items. It may name them or their files, with or without extension"
+        )
     }
 
     /// The entry of an item, found by its name, the file name of its input, or one of them without its extension.
     package func entry(item: String, path: String) -> Entry? {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let stem = file.firstIndex(of: ".").map { String(file[..<$0]) } ?? file
-        return [item, file, stem].lazy.compactMap { entries[$0] }.first
+        return [item, file, stem].lazy.compactMap { rows[$0]?.entry }.first
     }
 }

@@ -70,6 +70,7 @@ struct Forget: AsyncParsableCommand {
         }
         // Read again for every removal: the batch does not keep the table.
         let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
+        try table?.checkMatches(known, path: absolutePath(subjects ?? ""))
         for subject in subject
         where !known.contains(where: { table?.entry(item: $0.name, path: $0.path)?.subject == subject }) {
             throw BatchError(

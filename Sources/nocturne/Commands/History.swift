@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneCore
+import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -47,11 +48,14 @@ struct History: AsyncParsableCommand {
 
     func run() async throws {
         var batches: [BatchHistory.Batch] = []
+        var seen: Set<FileIdentity> = []
+        // A batch that is named twice, also by a link, counts once.
         // The path as the user has written it is kept: it distinguishes the batches in the table.
-        for output in outputs {
+        for output in outputs where FileIdentity(absolutePath(output)).map({ seen.insert($0).inserted }) ?? true {
             batches.append((output, try await BatchContents.read(OutputFolder(absolutePath(output)))))
         }
         let known = try subjects.map { try SubjectTable.read(absolutePath($0)) }
+        try known?.checkMatches(batches.flatMap(\.contents.items), path: absolutePath(subjects ?? ""))
         let history = BatchHistory(batches, subjects: known, only: subject)
         // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }

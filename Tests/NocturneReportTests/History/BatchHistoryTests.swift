@@ -88,11 +88,27 @@ struct BatchHistoryTests {
         arguments: [
             ("", "is empty"), ("a,b\n1,2\n", "has no column with the items. Call it one of item"),
             ("item,b\n1,2\n", "has no column with subjects or dates. Call it one of subject"),
-            ("item,date\nx,1.3.2026\n", "the date is \"1.3.2026\". Write dates like 2026-03-01 or 20260301"),
+            ("item,date\nx,1.3.2026\n", "\"1.3.2026\" is not a date. Write year, month and day like 2026-03-01"),
+            ("item,date\nx,2026-13-41\n", "\"2026-13-41\" is not a date"),
+            ("item,date\nx,2026-31-03\n", "\"2026-31-03\" is not a date"),
+            ("item,date\nx,20260229\n", "\"20260229\" is not a date"),
+            ("item,subject\nx,S1\ny,S1\nx,S2\n", "\"x\" has another subject or date in row 2"),
+            ("item,date\nx,2026-03-01\nx,2026-03-02\n", "\"x\" has another subject or date in row 2"),
         ]
     )
     func refusals(_ text: String, _ reason: String) {
         let fault = #expect(throws: NamedTable.Fault.self) { try SubjectTable(Array(text.utf8)) }
         #expect(fault?.detail.hasPrefix(reason) == true, "\(fault?.detail ?? "")")
+    }
+
+    @Test("A table that names none of the items is refused; equal rows, days of leap years and other items are not")
+    func matches() throws {
+        let table = try SubjectTable(Array("item,subject,date\nx,S1,2028-02-29\nx,S1,2028-02-29\na,S1,\n".utf8))
+        let items = [item("a", 1, ""), item("b", 2, "")]
+        try table.checkMatches(items, path: "/t.csv")
+        try table.checkMatches([], path: "/t.csv")
+        let error = #expect(throws: BatchError.self) { try table.checkMatches([items[1]], path: "/t.csv") }
+        #expect(error?.code == .inputMissing && error?.path == "/t.csv")
+        #expect(error?.detail.contains("Row 2 names \"x\", the first item is \"b\"") == true, "\(error?.detail ?? "")")
     }
 }
