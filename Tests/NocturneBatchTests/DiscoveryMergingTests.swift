@@ -40,13 +40,15 @@ struct DiscoveryMergingTests {
         var companions: Set<String> = []
         /// What folders are named after.
         var sought: SoughtWords?
+        /// Of files that it has no use for.
+        var refusal: ItemReason?
 
         func claim(_ file: FoundFile) -> FileClaim {
             let ending = file.fileName.split(separator: ".").last.map(String.init) ?? ""
             if companions.contains(ending) { return .companion }
             if ending == "list" { return .directory(of: [file.neighbour(at: file.folderPath + "/.hidden.ct")]) }
             let reason = ItemReason.discovered(.unknownFormat, "\(model) takes \(endings.sorted().joined())")
-            return endings.contains(ending) ? .member(family: nil) : .none(reason)
+            return endings.contains(ending) ? .member(family: nil) : .none(refusal ?? reason)
         }
 
         func soughtWords() -> [String: SoughtWords] { sought.map { ["": $0] } ?? [:] }
@@ -96,6 +98,15 @@ struct DiscoveryMergingTests {
         #expect(found.items[1].problem?.reason.stage == ItemReason.discovery && found.items[1].model.isEmpty)
         #expect(found.items[3].problem == .refused("is damaged"))
         #expect(found.notes == ["both", "organs", "books"])
+    }
+
+    @Test("A reason that several have is stated once, whichever values are marked in it")
+    func sameReason() throws {
+        let photos = ItemReason.discovered(FaultCode("photo", "notAPicture"), text: "the file is empty")
+        let volumes = ItemReason.discovered(.emptyFile, "the file is empty")
+        let claims = [photos, volumes].map { Extensions(model: "m", endings: [], refusal: $0) }
+        let reason = try search(claims, files: ["a.txt"]).items.first?.problem?.reason
+        #expect(reason?.text == "the file is empty" && reason?.code == .emptyFile)
     }
 
     @Test("offers files that a file lists to all, and lists what a claimant has no use for unless another one takes it")

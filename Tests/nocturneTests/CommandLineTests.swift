@@ -15,6 +15,7 @@ struct CommandLineTests {
             (["run", bench.input, "--output", bench.output], "--model"),
             (["run", bench.input, "--model", "nowhere", "--output", bench.output], "nowhere"),
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--labels", "spleen"], "spleen"),
+            (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--labels", ","], "--labels"),
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
             (
                 ["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output],
@@ -467,6 +468,27 @@ struct CommandLineTests {
         let tool = try bench.run("--quiet")
         #expect(tool.status == 3 && tool.errors.contains("cut") && tool.errors.contains("FAILED"), "\(tool.errors)")
         #expect(!tool.errors.contains("completed"))
+    }
+
+    @Test("--quiet prints which output could not be made, and why nothing was completed")
+    func quietWithoutFailures() throws {
+        let bench = try ToolBench()
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
+        try FileManager.default.removeItem(at: bench.folder("in/series/IM0005.dcm"))
+        // A gap is filled, and the result then has other planes than its source.
+        let tool = try bench.run("--quiet", "--fix-tilt", "--dicom-seg", "--step-size", "1")
+        #expect(tool.status == 3 && tool.errors.contains("series: not made: segmentation.dcm: "), "\(tool.errors)")
+        #expect(!tool.errors.contains("completed"))
+        let why = try Tool(["why", bench.output, "series"])
+        #expect(why.output.contains("  note: not made: segmentation.dcm: "), "\(why.output)")
+        let json = try Tool(["why", bench.output, "series", "--json"])
+        let item = try #require(try json.json()["items"] as? [[String: Any]]).first
+        #expect((item?["notes"] as? [String])?.contains { $0.hasPrefix("not made") } == true, "\(json.output)")
+        let model = ["--model", bench.model(), "--only", "threshold=zz"]
+        let none = try Tool(["run", bench.input, "--output", bench.folder("none").path, "--quiet"] + model)
+        #expect(none.status == 4 && none.errors.contains("1 skipped"), "\(none.errors)")
+        #expect(none.errors.contains("Correct the pattern of --only"), "\(none.errors)")
     }
 
     @Test("A limit of the address space that is too small for the threads is named at once")

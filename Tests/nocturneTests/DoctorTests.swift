@@ -32,6 +32,16 @@ struct DoctorTests {
         }
     }
 
+    @Test("a folder of models that is not there is a warning")
+    func models() throws {
+        try TemporaryFolder.with { folder in
+            let missing = try Tool(["doctor"], environment: ["NOCTURNE_MODELS": folder.path + ":/nowhere"])
+            #expect(missing.status == 0 && missing.output.contains("there is no folder /nowhere"), "\(missing.output)")
+            let found = try Tool(["doctor"], environment: ["NOCTURNE_MODELS": folder.path])
+            #expect(found.output.contains("\(folder.path): folders in which models"), "\(found.output)")
+        }
+    }
+
     @Test("an engine that is there and cannot be used is a warning with the reason, and not called missing")
     func engine() throws {
         try TemporaryFolder.with { folder in

@@ -9,13 +9,16 @@ import Testing
 @Suite("nocturne radiomics")
 struct RadiomicsCommandTests {
     /// The standard's digital phantom as two files, and settings without processing.
-    private func phantom(spacing: Double = 2) throws -> (folder: TemporaryFolder, arguments: [String]) {
+    private func phantom(
+        spacing: Double = 2,
+        isMasked: Bool = true
+    ) throws -> (folder: TemporaryFolder, arguments: [String]) {
         let folder = try TemporaryFolder()
         try FileSystem.makeFolder(folder("in").path)
         let text = String(decoding: try Fixtures.bytes("IBSI/digital-phantom.txt"), as: UTF8.self)
         let words = text.split { $0 == " " || $0 == "\n" }
         let levels = words.compactMap { Float($0.split(separator: "-")[0]) }
-        let mask = words.map { UInt16($0.hasSuffix("-") ? 0 : 1) }
+        let mask = words.map { UInt16($0.hasSuffix("-") || !isMasked ? 0 : 1) }
         let shape = VolumeShape(x: 5, y: 4, z: 4)
         func geometry(_ spacing: Double) -> VolumeGeometry {
             VolumeGeometry(shape: shape, affine: .scaling(SIMD3(spacing, spacing, spacing)))
@@ -104,6 +107,15 @@ struct RadiomicsCommandTests {
         }
         let verified = try Tool(["verify", output])
         #expect(verified.status == 0, "\(verified.output)")
+    }
+
+    @Test("a mask without a label is nothing to measure, and named")
+    func emptyMask() throws {
+        let (folder, arguments) = try phantom(isMasked: false)
+        let tool = try Tool(arguments)
+        #expect(tool.status == 4 && tool.output.isEmpty)
+        #expect(tool.errors.contains("phantom_seg.nii.gz: no voxel has a label"), "\(tool.errors)")
+        _ = folder
     }
 
     @Test("an unknown setting, another grid and a missing file are usage errors that name the file")

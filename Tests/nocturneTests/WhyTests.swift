@@ -87,5 +87,9 @@ struct WhyTests {
         )
         try bench.addVolume("late.nii", 8, 8, 8)
         #expect(try why(bench.input + "/late.nii").output.contains("no item of the last run has"))
+        for path in [bench.input, bench.input + "/"] {
+            let folder = try why(path)
+            #expect(folder.status == 4 && folder.output.contains("is a folder of the inputs, with 2 items. Give"))
+        }
     }
 }

@@ -49,5 +49,27 @@ struct WrittenFileTests {
         #expect(try Tool(command + ["jane"]).status == 0)
         let missed = try Tool(command + ["jnae"])
         #expect(missed.status == 4 && missed.output.contains("No item was found. Check"), "\(missed.output)")
+        for (rows, reason) in [("b,jane", "names no item of the batch"), ("a,jane\na,jim", "csv, row 3: \"a\" has")] {
+            try FileSystem.write(subjects, Array("item,subject\n\(rows)\n".utf8))
+            let refused = try Tool(command + ["jane"])
+            #expect(refused.status == 2 && refused.errors.contains(reason), "\(refused.errors)")
+            #expect(refused.errors.contains(subjects), "\(refused.errors)")
+        }
+        // The same batch by other names.
+        #expect(symlink(bench.output, bench.folder("same").path) == 0)
+        let twice = try Tool(["history", bench.output, bench.input + "/../out", bench.folder("same").path, "--json"])
+        #expect((try twice.json()["entries"] as? [Any])?.count == 1, "\(twice.output)")
+    }
+
+    @Test("Batches whose labels have no name in common are not called equal")
+    func otherLabels() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        let other = bench.folder("other").path
+        #expect(try bench.run().status == 0)
+        #expect(try Tool(["run", bench.input, "--model", bench.model("classes-4"), "--output", other]).status == 0)
+        let compared = try Tool(["compare", bench.output, other])
+        #expect(compared.status == 0 && compared.output.contains("No measure was compared"), "\(compared.output)")
+        #expect(try Tool(["compare", bench.output, bench.output]).output.contains("No measure differs."))
     }
 }

@@ -266,8 +266,13 @@ extension ItemReason {
     /// One reason of discovery for what several recipes have a reason for.
     fileprivate static func joined(_ reasons: [ItemReason]) -> ItemReason {
         var sentences: [Sentence] = []
-        for reason in reasons where !sentences.contains(reason.sentence) { sentences.append(reason.sentence) }
+        // By text: recipes may mark values in it differently.
+        for reason in reasons where !sentences.contains(where: { $0.description == reason.text }) {
+            sentences.append(reason.sentence)
+        }
         let codes = Set(reasons.map(\.code))
-        return .discovered(codes.count == 1 ? reasons[0].code : .unknownFormat, sentences.joined(separator: "; "))
+        // An empty file is one for every recipe.
+        let code = codes.count == 1 ? reasons[0].code : codes.contains(.emptyFile) ? .emptyFile : .unknownFormat
+        return .discovered(code, sentences.joined(separator: "; "))
     }
 }

@@ -28,6 +28,12 @@ package struct BatchComparison: Sendable {
         /// The second minus the first; for a measure of agreement the measure itself. Nil if one of them is not measured.
         package let value: Double?
 
+        /// Whether it is about the source alone, as the spacing of voxels: results of all models have it.
+        package var isOfSource: Bool {
+            key.label == "image"
+                && (key.measure.hasPrefix("spacing") || [TimeTable.timePoint, TimeTable.time].contains(key.measure))
+        }
+
         /// - Parameters:
         ///   - item: the name in the first batch.
         ///   - key: label, measure and unit.

@@ -228,7 +228,9 @@ struct EngineProcess {
     }
 
     private func end(_ outcome: BatchOutcome, _ code: NocturneExit, after duration: Duration) throws {
-        if !request.show.quiet && !request.show.json {
+        let show = request.show
+        // With --quiet nothing else states why nothing was completed.
+        if !show.json && (!show.quiet || code == .nothingMatched) {
             Terminal.printMessage(
                 SummaryText.summary(
                     outcome.counts,
@@ -240,6 +242,9 @@ struct EngineProcess {
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
                 Terminal.printMessage("Continue with: nocturne resume \(request.output.argument)")
             }
+        } else if let text = outcome.remarks.flatMap({ SummaryText.missingOutputs($0, request.output) }) {
+            // No event has it.
+            Terminal.printMessage(text)
         }
         // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }

@@ -34,6 +34,8 @@ struct WhyReport: Encodable {
         let changedSources: [String]
         /// The latest events about it, oldest first.
         let events: [Event]
+        /// Of its result; empty without one.
+        let notes: [String]
         /// How its result was made; null without one.
         @Nullable var result: Result?
         /// What the next run does about it.
@@ -97,7 +99,8 @@ struct WhyReport: Encodable {
                     now: now(item, lock.isHeld, waitingFor: lock.holder?.waitingFor, progress),
                     changedSources: changed,
                     events: events[item.name] ?? [],
-                    result: result(of: item, in: folder),
+                    notes: resultFile("result.json", as: Notes.self, of: item, in: folder)?.notes ?? [],
+                    result: resultFile("run.json", as: Result.self, of: item, in: folder),
                     next: next(item, state, isActive: lock.isHeld, pause, in: folder)
                 )
                 return Item(outcome: ItemOutcome(item, in: folder), explanation: explanation)
@@ -121,10 +124,19 @@ struct WhyReport: Encodable {
         return events
     }
 
-    private static func result(of item: JournalItem, in folder: OutputFolder) -> Result? {
-        guard item.state == .completed, let bytes = try? FileSystem.read(folder.item(item.name) + "/run.json")
+    /// What `result.json` of every kind has.
+    private struct Notes: Decodable { let notes: [String] }
+
+    /// A JSON file of a result; nil without one.
+    private static func resultFile<Content: Decodable>(
+        _ name: String,
+        as type: Content.Type,
+        of item: JournalItem,
+        in folder: OutputFolder
+    ) -> Content? {
+        guard item.state == .completed, let bytes = try? FileSystem.read(folder.item(item.name) + "/" + name)
         else { return nil }
-        return try? JSONDecoder().decode(Result.self, from: Data(bytes))
+        return try? JSONDecoder().decode(type, from: Data(bytes))
     }
 
     // MARK: Explaining
@@ -198,6 +210,11 @@ struct WhyReport: Encodable {
         guard let root = inputs.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else {
             return "\(path) is not below the inputs of the batch: \(inputs.joined(separator: ", "))"
         }
+        let inside = items.filter { $0.path.hasPrefix(path + "/") }
+        if let first = inside.first {
+            return "\(path) is a folder of the inputs, with \(counted(inside.count, "item")). "
+                + "Give the name of an item, such as \(first.name), or the path of a file"
+        }
         let name = path == root ? (path as NSString).lastPathComponent : String(path.dropFirst(root.count + 1))
         if !DiscoveryRequest(description).admits(FoundFile(path: path, name: name, root: root)) {
             let patterns = (description.include + description.exclude).joined(separator: ", ")
@@ -227,6 +244,7 @@ extension WhyReport.Item {
             }
         )
         add("advice", outcome.remedy)
+        for note in explanation.notes { add("note", note) }
         add("now", explanation.now)
         if let first = explanation.changedSources.first {
             let others = explanation.changedSources.count - 1

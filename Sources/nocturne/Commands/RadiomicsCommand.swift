@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneConcurrency
+import NocturneOutput
 import NocturneRadiomics
 import NocturneRecipeSupport
 import NocturneSystem
@@ -61,8 +62,14 @@ struct RadiomicsCommand: AsyncParsableCommand {
             for note in report.notes { Terminal.printError(note) }
             for region in report.regions { try Terminal.printResult(text(region)) }
         }
-        // JSON is printed before, since it also states why there is no region.
-        if report.regions.isEmpty { throw NocturneExit.nothingMatched }
+        // After the notes, which may state the reason.
+        if report.regions.isEmpty {
+            throw BatchError(
+                .nothingMatched,
+                path: paths.mask,
+                detail: "no voxel has a label, so there is nothing to measure. Give labels of this image"
+            )
+        }
     }
 
     /// One region as a head line and a table of name, code and value.

@@ -29,6 +29,8 @@ struct ComparisonReport: Encodable {
     let agreement: [ComparisonSummary]
     let changes: [BatchComparison.Change]
     private let rows: [BatchComparison.Row]
+    /// Whether a measure of a label or class has a value in both batches.
+    private let hasMeasures: Bool
 
     private enum CodingKeys: String, CodingKey {
         case disclaimer, items, onlyFirst, onlySecond, changedStates, notCompared, agreement, changes
@@ -61,6 +63,7 @@ struct ComparisonReport: Encodable {
         // Values of both results, item by item.
         let measured = comparison.pairs.flatMap(comparison.rows)
         changes = BatchComparison.changes(measured)
+        hasMeasures = measured.contains { $0.value != nil && !$0.isOfSource }
         rows =
             agreements.flatMap { name, rows in
                 rows.map { BatchComparison.Row(item: name, MeasureKey($0), value: $0.value) }
@@ -103,7 +106,12 @@ struct ComparisonReport: Encodable {
             )
         } else if changes.isEmpty {
             // Stated, since an empty table could also mean that nothing was measured.
-            lines.append("No measure differs.")
+            lines.append(
+                hasMeasures
+                    ? "No measure differs."
+                    : "No measure was compared, since no item has a measure of the same label in both batches. "
+                        + "Give two batches of models whose labels have the same names."
+            )
         } else {
             let head = ["label", "measure", "items", "mean", "median", "largest", "item"]
             // Histograms are in the table and in JSON.

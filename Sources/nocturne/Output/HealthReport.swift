@@ -132,6 +132,12 @@ struct HealthReport: Encodable {
     ) -> HealthFinding {
         if let meaning = variable.meaning {
             let value = environment[variable.name] ?? ""
+            if variable.name == "NOCTURNE_MODELS",
+                let missing = value.split(separator: ":").map(String.init).first(where: { !FileSystem.isFolder($0) })
+            {
+                let fact = "there is no folder \(missing). Make it, or correct the variable"
+                return HealthFinding("variable", "\(variable.name)=\(value): \(fact)", .warning)
+            }
             let refusal = variable.name == InstructionSets.variable ? InstructionSets.refusal(of: value) : nil
             let isRefused = refusal != nil || variable.name == "NOCTURNE_FAULT"
             let fact = "\(variable.name)=\(value): \(refusal ?? meaning)"

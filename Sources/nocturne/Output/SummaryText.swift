@@ -46,14 +46,24 @@ enum SummaryText {
         return "Completed items: \(parts.joined(separator: ", ")). See the review page."
     }
 
-    /// The five most frequent kinds of notes, each with the first item that has it.
+    /// Five kinds of notes, each with the first item that has it: first that about outputs that are missing, then the most
+    /// frequent ones.
     private static func notes(_ notes: [String: ReportRemarks.Notes]) -> [String] {
+        var others = notes
+        let missing = others.removeValue(forKey: Note.Code.outputMissing.rawValue)
         // The most frequent first, then by code: a dictionary has another order in every process.
-        let sorted = notes.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
-        return sorted.prefix(5).map { _, kind in
-            let items = kind.count == 1 ? kind.item : "\(kind.count) items, such as \(kind.item)"
-            return "  \(items): \(kind.text)"
-        }
+        let sorted = others.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map(\.value)
+        return ((missing.map { [$0] } ?? []) + sorted).prefix(5).map { "  " + text($0) }
+    }
+
+    private static func text(_ kind: ReportRemarks.Notes) -> String {
+        let items = kind.count == 1 ? kind.item : "\(kind.count) items, such as \(kind.item)"
+        return "\(items): \(kind.text)"
+    }
+
+    /// Which output that was asked for could not be made, of the first item that is without one; nil where none is missing.
+    static func missingOutputs(_ remarks: ReportRemarks, _ output: OutputFolder) -> String? {
+        remarks.notes?[Note.Code.outputMissing.rawValue].map { "\(text($0)). Report: \(output.report)" }
     }
 
     /// What can be done about items that did not complete: a line for each of the five most frequent codes for which there is
