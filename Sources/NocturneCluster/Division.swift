@@ -1,5 +1,6 @@
 package import NocturneJournal
 public import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
@@ -63,10 +64,11 @@ public struct Division: Sendable {
             }
             // In the order of discovery, as a run on one machine has them.
             try await planned.copyItems(to: new)
+            try await writeEvents(of: planned)
             try FileSystem.move(new, to: output.journal)
             return plan
         } catch {
-            for path in newFiles + [output.shards, output.shards + ".part"] { FileSystem.remove(path) }
+            for path in newFiles + [output.shards, output.shards + ".part", output.taskLogs] { FileSystem.remove(path) }
             throw error
         }
     }
@@ -95,6 +97,26 @@ public struct Division: Sendable {
             try await journal.set(.shardPlan, to: plan)
         }
         return plan
+    }
+
+    /// Writes the events of items that have ended without being processed, as a run on one machine has them: those of no shard.
+    private func writeEvents(of planned: Journal) async throws {
+        let counts = BatchCounts(try await planned.stateCounts())
+        try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
+        let file = try ReplacementFile(for: output.earlierEvents)
+        try await planned.forEachPart { records, _ in
+            var lines: [UInt8] = []
+            for item in records.map(\.item) where [.failed, .skipped].contains(item.state) {
+                let kind = item.state == .failed ? BatchEvent.Kind.itemFailed : .itemSkipped
+                var event = BatchEvent(kind, item: item.name, because: item.reason)
+                event.time = SystemTime().wallClock.timestamp
+                (event.done, event.failed) = (counts.failed, counts.failed)
+                event.total = counts.inputs - counts.skipped
+                lines += try StableJSON.encodeLine(event)
+            }
+            try file.write(lines)
+        }
+        try file.putInPlace()
     }
 
     private func writeShards(

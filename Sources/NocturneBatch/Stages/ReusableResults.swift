@@ -4,7 +4,7 @@ import NocturneSystem
 
 extension JournalSetting<[String]> {
     /// The output folders of the batches whose results were taken last, for later runs that name none.
-    static var reusedBatches: Self { Self(json: "reusedBatches") }
+    package static var reusedBatches: Self { Self(json: "reusedBatches") }
 }
 
 /// Results that other batches have completed, which a run takes instead of making them again.

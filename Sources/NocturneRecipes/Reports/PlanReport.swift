@@ -1,6 +1,6 @@
 package import NocturneBatch
 import NocturneConcurrency
-package import NocturneJournal
+import NocturneJournal
 package import NocturneOutput
 package import NocturneSystem
 
@@ -75,10 +75,6 @@ package struct PlanReport: Encodable, Sendable {
         case batch, budgetBytes, engineBytes, seconds, items, notes
     }
 
-    /// Finds the items of a plan.
-    package typealias Search =
-        @Sendable (_ recipes: [any Recipe], _ found: FoundTable) async throws -> Discovery
-
     /// The output folder with what it holds already.
     package struct Existing: Sendable {
         /// What the folder holds.
@@ -103,14 +99,12 @@ package struct PlanReport: Encodable, Sendable {
     ///   - dividesCores: whether several processes may share the cores, `resources.threads`: then the plan is for the threads
     ///     of one that the networks of the models use well.
     ///   - reuse: output folders of other batches whose results are taken; with none, those of the last run of the batch that named any.
-    ///   - search: finds the items; nil to search the inputs.
     package init(
         _ description: BatchDescription,
         _ resources: ResourceLimits,
         existing: Existing? = nil,
         dividesCores: Bool = false,
-        reuse: [String] = [],
-        search: Search? = nil
+        reuse: [String] = []
     ) async throws {
         // The models are loaded, since the memory they take is measured, not estimated.
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description, memoryBytes: resources.memoryBytes)
@@ -130,8 +124,7 @@ package struct PlanReport: Encodable, Sendable {
         // A plan without an output folder has a journal in a temporary file.
         if let existing { journal = existing.batch.journal } else { journal = try await .temporary() }
         // The search uses all cores, also where a network does not.
-        let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
-        var found = try await search(recipes, journal.found)
+        var found = try await Self.search(description, existing?.batch, recipes, into: journal.found, cores: cores)
         try existing?.batch.leaveOutRemoved(&found)
         let reusable = try await ReusableResults(reuse, journal) { found.notes.append($0) }
         let planning = Planning(
@@ -156,20 +149,20 @@ package struct PlanReport: Encodable, Sendable {
         self.notes = found.notes
     }
 
-    private static func searchingInputs(
-        of description: BatchDescription,
+    private static func search(
+        _ description: BatchDescription,
         _ existing: PlannedBatch?,
+        _ recipes: [any Recipe],
+        into table: FoundTable,
         cores: Int
-    ) -> Search {
-        { recipes, table in
-            let isNew = try await existing?.journal.isEmpty() ?? true
-            var request = DiscoveryRequest(description)
-            request.pruned = existing.map { [$0.output.path] } ?? []
-            request.toleratesMissing = !isNew
-            return try await ComputeScope.withPool(of: cores) { [request] scope in
-                try InputSearch(recipes, description.routes, models: description.models.map(\.id))
-                    .run(request, scope: scope, into: table)
-            }
+    ) async throws -> Discovery {
+        let isNew = try await existing?.journal.isEmpty() ?? true
+        var request = DiscoveryRequest(description)
+        request.pruned = existing.map { [$0.output.path] } ?? []
+        request.toleratesMissing = !isNew
+        return try await ComputeScope.withPool(of: cores) { [request] scope in
+            try InputSearch(recipes, description.routes, models: description.models.map(\.id))
+                .run(request, scope: scope, into: table)
         }
     }
 }

@@ -13,33 +13,51 @@ extension Resume {
         try await folder.checkIsWhole()
         let items = try await divisibleItems()
         let description = try await unchangedDescription()
-        let wanted = Set(items.map(\.key))
+        let batch = try await PlannedBatch.read(folder)
+        // Shards make all results themselves.
+        try await batch.journal.remove(.reusedBatches)
+        // The inputs are searched again, as without shards: files may have been repaired since.
         let report = try await PlanReport(
             description,
             resources.machine.limits,
+            existing: PlanReport.Existing(batch, retries: retries),
             dividesCores: resources.machine.threads == nil
-        ) { [folder] recipes, found in
-            // The items are those of the journal; the inputs are not searched again.
-            try await folder.reading { journal in
-                try await found.fill(recipes: recipes.count, flag: CancellationFlag()) { last in
-                    var portion = try await journal.entries(after: last, limit: FoundTable.itemsAtOnce)
-                    portion.entries.removeAll { !wanted.contains($0.item.key) || $0.item.inputs.isEmpty }
-                    return portion
-                }
-            }
-            return Discovery()
-        }
+        )
+        let leftOut = try leftOut(items, of: report)
+        let wanted = Set(items.map(\.key)).subtracting(leftOut.keys)
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
-        let divisible = try report.divisible { crashed.contains($0) }
-        // Items that wait can be missing here, such as those without a recorded source.
-        guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
+        let divisible = try report.divisible(where: { wanted.contains($0.key) }, needsMore: crashed.contains)
+        let remark = Self.text(items.compactMap { leftOut[$0.key] })
+        guard !divisible.isEmpty else {
+            throw BatchError(.nothingMatched, path: folder.path, detail: "nothing was divided: \(remark)")
+        }
         let plan = try await Division(folder, description, threads: report.threads).again(
             divisible,
             in: report.items.journal,
             count: sharding.count(for: divisible.map(\.seconds))
         )
         try Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
+        if !leftOut.isEmpty { Terminal.printMessage(remark) }
+    }
+
+    /// Which of the items get no place in a shard, and why, by their keys.
+    private func leftOut(_ items: [JournalItem], of report: PlanReport) throws -> [String: String] {
+        let absent = items.map { ($0.key, "\($0.name) (no longer among the inputs)") }
+        var reasons = Dictionary(absent) { first, _ in first }
+        try report.items.forEach { item in
+            guard reasons[item.key] != nil else { return }
+            // A result that is there and was not recorded is recorded by the shard.
+            let isDivided = item.state.isWork || item.state == .completed
+            reasons[item.key] = isDivided ? nil : "\(item.item) (\(item.problem ?? item.state.rawValue))"
+        }
+        return reasons
+    }
+
+    private static func text(_ leftOut: [String]) -> String {
+        let shown = 5
+        let more = leftOut.count > shown ? ", and \(leftOut.count - shown) more" : ""
+        return "\(counted(leftOut.count, "item")) in no shard: " + leftOut.prefix(shown).joined(separator: ", ") + more
     }
 
     /// The items that wait, and those that `--failed` or `--code` selects, in the order of the journal.

@@ -89,12 +89,16 @@ extension ShardArguments {
 
 extension PlanReport {
     /// The items to be processed, with what is predicted.
-    /// - Parameter needsMore: by the key of an item: whether twice the memory is predicted.
-    func divisible(needsMore: (String) -> Bool = { _ in false }) throws -> [Division.Item] {
+    /// - Parameters:
+    ///   - isChosen: whether an item gets a place in a shard. By default those do not that are set aside, refused or completed.
+    ///   - needsMore: by the key of an item: whether twice the memory is predicted.
+    func divisible(
+        where isChosen: (PlanReport.Item) -> Bool = { $0.state.isWork },
+        needsMore: (String) -> Bool = { _ in false }
+    ) throws -> [Division.Item] {
         var divisible: [Division.Item] = []
         try items.forEach { item in
-            // Items that are set aside, refused or completed get no place in a shard.
-            guard item.state.isWork else { return }
+            guard isChosen(item) else { return }
             // Every task has an engine with models.
             let bytes = engineBytes + (item.peakBytes ?? 0)
             divisible.append(
