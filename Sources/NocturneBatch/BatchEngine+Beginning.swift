@@ -70,7 +70,7 @@ extension BatchEngine {
                     detail:
                         "\(changes.differences.joined(separator: "; ")). This may affect \(counted(results, "result")) of the batch. "
                         + (edits.isEmpty ? "" : edits.lossWarning + " ")
-                        + "Give --yes to continue, --dry-run to see the effect, or another --output."
+                        + "Give --yes to continue, --dry-run to see the effect, or start a batch in another folder."
                 )
             }
         }

@@ -102,6 +102,7 @@ public struct Division: Sendable {
     /// Writes the events of items that have ended without being processed, as a run on one machine has them: those of no shard.
     private func writeEvents(of planned: Journal) async throws {
         let counts = BatchCounts(try await planned.stateCounts())
+        guard counts.failed + counts.skipped > 0 else { return }
         try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
         let file = try ReplacementFile(for: output.earlierEvents)
         try await planned.forEachPart { records, _ in

@@ -219,11 +219,12 @@ struct VolumeBatchTests {
         // An interrupted copy of a slice fails; a mark that has no content does not.
         try bench.folder.write([], to: "in/I0001.DCM")
         try bench.folder.write([], to: "in/complete")
+        try bench.folder.write([], to: "in/mark1")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1)
         #expect(outcome.counts.failed == 6)
-        #expect(outcome.counts.skipped == 2)
-        #expect(outcome.counts.inputs == 9)
+        #expect(outcome.counts.skipped == 3)
+        #expect(outcome.counts.inputs == 10)
         #expect(try await bench.reason("I0001.DCM") == "the file is empty")
         for item in ["text", "empty", "truncated", "zero-spacing", "absurd"] {
             #expect(try await bench.reason(item)?.isEmpty == false)
@@ -488,6 +489,19 @@ struct VolumeBatchTests {
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
         #expect(try await bench.reason("series")?.contains(slice) == true)
+    }
+
+    @Test("An empty file that is named like a slice fails among DICOM files, and another empty file is skipped")
+    func emptySlice() async throws {
+        let bench = try BatchBench()
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
+        for name in ["IM0099", "complete"] { try bench.folder.write([], to: "in/series/" + name) }
+        let counts = try await bench.run().counts
+        #expect(counts.completed == 1 && counts.failed == 1 && counts.skipped == 1)
+        let items = try await Journal.with(path: bench.output.journal) { try await $0.items(in: .failed) }
+        #expect(items.map { FileSystem.parent(of: $0.path) } == [bench.input + "/series"])
+        #expect(items.map(\.reason?.code) == [.emptyFile])
     }
 
     @Test("A DICOM series that lacks a slice is refused with what would help, and resampled when that is asked for")

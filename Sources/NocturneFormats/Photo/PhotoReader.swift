@@ -96,7 +96,9 @@ public enum PhotoReader {
         throw PhotoError(isPicture ? .corrupt : .notAPicture, path: path, "the file is empty")
     }
 
-    private static let endings = [".jpg", ".jpeg", ".png", ".tif", ".tiff", ".heic", ".heif", ".webp"]
+    private static let endings = [
+        ".jpg", ".jpeg", ".png", ".tif", ".tiff", ".heic", ".heif", ".webp", ".dcm", ".dicom",
+    ]
 
     static func checkedFacts(
         of source: any PhotoSource,

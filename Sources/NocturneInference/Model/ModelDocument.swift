@@ -71,7 +71,7 @@ package struct ModelDocument: Codable {
     }
 
     /// Read before the rest, so that a newer schema is reported as such and not as a missing key.
-    struct Version: Codable {
+    struct Version: Decodable {
         let schemaVersion: WholeNumber
     }
 

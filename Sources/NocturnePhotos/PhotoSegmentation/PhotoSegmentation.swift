@@ -149,7 +149,7 @@ extension PhotoSegmentation {
         package var stepsDone: Int { inference.stepsDone }
 
         /// Runs one tile.
-        /// - Throws: `UnusablePackageError` for outputs that are not finite, `CancelledError`.
+        /// - Throws: `NetworkOutputError` for outputs that are not finite, `CancelledError`.
         package func step(_ context: StageContext) throws { try inference.step(context) }
 
         /// Saves finished slices, of which a photo has none before its last tile.

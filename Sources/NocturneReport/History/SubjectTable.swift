@@ -58,7 +58,7 @@ package struct SubjectTable: Sendable {
             }
             let entry = Entry(subject: subject.flatMap { row[$0] }, date: day)
             let first = rows[name] ?? (row.number, entry)
-            guard first.entry == entry else {
+            guard first.entry.subject == entry.subject, first.entry.date.map(Self.digits) == day.map(Self.digits) else {
                 throw NamedTable.Fault(
                     row: row.number,
                     detail: "\"\(name)\" has another subject or date in row \(first.number). Keep one of these rows"
@@ -69,9 +69,11 @@ package struct SubjectTable: Sendable {
         self.rows = rows
     }
 
+    private static func digits(_ date: String) -> String { String(date.prefix(10).filter { $0 != "-" }.prefix(8)) }
+
     /// Whether a text begins with a day of the calendar in eight digits, with or without hyphens; a time may follow.
     private static func isDate(_ text: String) -> Bool {
-        let digits = text.prefix(10).filter { $0 != "-" }.prefix(8)
+        let digits = digits(text)
         guard digits.count == 8, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let year = Int(digits.prefix(4)),
             let month = Int(digits.dropFirst(4).prefix(2)), let day = Int(digits.suffix(2))
         else { return false }

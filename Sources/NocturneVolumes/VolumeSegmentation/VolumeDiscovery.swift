@@ -167,10 +167,9 @@ struct VolumeFinder: Sendable {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
         }
         guard FileSystem.size(path) != 0 else {
-            // By the name of a slice, an interrupted copy; otherwise perhaps a mark that has no content.
-            let isSlice = [".dcm", ".dicom", ".ima"].contains { path.lowercased().hasSuffix($0) }
+            // An interrupted copy of a slice, or perhaps a mark that has no content.
             let reason = ItemReason.discovered(.emptyFile, "the file is empty")
-            return isSlice ? .refused(reason) : .setAside(reason)
+            return files.isSlice(byName: path) ? .refused(reason) : .setAside(reason)
         }
         let format = OtherFormat(ofFileAt: path)
         if let format, format.isPicture {

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
 import NocturneSupervisor
@@ -32,15 +33,21 @@ extension EngineCommand {
     func previewChanges() async -> Int32 {
         // What cannot be read is reported by the engine, with the right exit code.
         guard let consent, let report = try? await changes(), let batch = report.batch else { return 0 }
+        let edits = Dictionary(
+            grouping: (try? await ExistingBatch.editsInUse(folder)) ?? [],
+            by: \.item
+        )
+        var replaced: [LabelEdit] = []
         var seconds = 0.0
         try? report.items.forEach { item in
-            if [.repeat, .remake].contains(item.state) { seconds += item.seconds ?? 0 }
+            guard [.repeat, .remake].contains(item.state) else { return }
+            seconds += item.seconds ?? 0
+            replaced += edits[item.item] ?? []
         }
         Terminal.printMessage(PlanText.changes(batch) + "\n" + Self.text(batch, seconds))
-        let edits = (try? await ExistingBatch.editsInUse(folder)) ?? []
-        if !edits.isEmpty { Terminal.printMessage(edits.lossWarning) }
+        if !replaced.isEmpty { Terminal.printMessage(replaced.lossWarning) }
         let isLong = batch.count(.repeat) > 0 || batch.withdrawn > 0 || seconds > Self.shortSeconds
-        return !consent.isGiven || isLong || !edits.isEmpty ? ChangePreview.asking : 0
+        return !consent.isGiven || isLong || !replaced.isEmpty ? ChangePreview.asking : 0
     }
 
     /// Results that are made again in this time are not worth a question.

@@ -23,12 +23,16 @@ extension Resume {
             existing: PlanReport.Existing(batch, retries: retries),
             dividesCores: resources.machine.threads == nil
         )
-        let leftOut = try leftOut(items, of: report)
-        let wanted = Set(items.map(\.key)).subtracting(leftOut.keys)
+        let wanted = Set(items.map(\.key))
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
-        let divisible = try report.divisible(where: { wanted.contains($0.key) }, needsMore: crashed.contains)
-        let remark = Self.text(items.compactMap { leftOut[$0.key] })
+        // A result that is there and was not recorded is recorded by the shard.
+        let isDivided = { (item: PlanReport.Item) in
+            item.state.isWork || item.state == .completed && wanted.contains(item.key)
+        }
+        let divisible = try report.divisible(where: isDivided, needsMore: crashed.contains)
+        let leftOut = try leftOut(items, of: report, isDivided)
+        let remark = Self.text(leftOut)
         guard !divisible.isEmpty else {
             throw BatchError(.nothingMatched, path: folder.path, detail: "nothing was divided: \(remark)")
         }
@@ -41,17 +45,19 @@ extension Resume {
         if !leftOut.isEmpty { Terminal.printMessage(remark) }
     }
 
-    /// Which of the items get no place in a shard, and why, by their keys.
-    private func leftOut(_ items: [JournalItem], of report: PlanReport) throws -> [String: String] {
-        let absent = items.map { ($0.key, "\($0.name) (no longer among the inputs)") }
-        var reasons = Dictionary(absent) { first, _ in first }
+    /// Which of the items get no place in a shard, and why.
+    private func leftOut(
+        _ items: [JournalItem],
+        of report: PlanReport,
+        _ isDivided: (PlanReport.Item) -> Bool
+    ) throws -> [String] {
+        var absent = Dictionary(items.map { ($0.key, $0.name) }) { first, _ in first }
+        var leftOut: [String] = []
         try report.items.forEach { item in
-            guard reasons[item.key] != nil else { return }
-            // A result that is there and was not recorded is recorded by the shard.
-            let isDivided = item.state.isWork || item.state == .completed
-            reasons[item.key] = isDivided ? nil : "\(item.item) (\(item.problem ?? item.state.rawValue))"
+            guard absent.removeValue(forKey: item.key) != nil, !isDivided(item) else { return }
+            leftOut.append("\(item.item) (\(item.problem ?? item.state.rawValue))")
         }
-        return reasons
+        return leftOut + absent.values.sorted().map { "\($0) (now part of another item, or removed)" }
     }
 
     private static func text(_ leftOut: [String]) -> String {

@@ -95,7 +95,7 @@ package final class ProgramRun {
     }
 
     /// Runs one tile. Where it was the last of a part, the next part is prepared, too.
-    /// - Throws: ``UnusablePackageError`` for outputs that are not finite, `CancelledError`.
+    /// - Throws: `NetworkOutputError` for outputs that are not finite, `CancelledError`.
     package func step(_ context: StageContext) throws {
         try model.reporting {
             try current?.step(context)
