@@ -65,11 +65,11 @@ struct DefaultOptionsTests {
 
     @Test("Variables are listed by doctor, with what they mean and those that are not known")
     func doctor() throws {
-        let environment = ["NOCTURNE_MODEL": "x", "NOCTURNE_MODELS": "/nowhere"]
+        let environment = ["NOCTURNE_MODEL": "x", "NOCTURNE_MODELS": "/usr"]
         let text = try Tool(["doctor"], environment: environment)
         for words in [
             "NOCTURNE_MODEL is not a known variable; did you mean NOCTURNE_MODELS?",
-            "NOCTURNE_MODELS=/nowhere: folders in which models",
+            "NOCTURNE_MODELS=/usr: folders in which models",
         ] { #expect(text.output.contains(words), "\(text.output)") }
         let json = try Tool(["doctor", "--json"], environment: environment)
         let schema = try JSONSchema(

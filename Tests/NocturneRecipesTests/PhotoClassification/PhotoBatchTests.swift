@@ -164,10 +164,11 @@ struct PhotoBatchTests {
         try bench.folder.write([], to: "in/empty.png")
         try bench.folder.write(Array(try Data(contentsOf: good).dropLast(40)), to: "in/cut.png")
         let outcome = try await bench.run()
-        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2 && outcome.counts.skipped == 2)
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 3 && outcome.counts.skipped == 1)
         let account = try await bench.account()
         #expect(account["tiny"]?.reason.contains("100×7 pixels; primary needs at least 8") == true)
         #expect(account["cut"]?.state == .failed && account["text.jpg"]?.state == .skipped)
+        #expect(account["empty.png"]?.state == .failed && account["empty.png"]?.reason == "the file is empty")
         #expect(try bench.result("good").notes.contains { $0.contains("small") })
     }
 
