@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Splits what scanners store under one SeriesInstanceUID: echoes, contrast phases, magnitude and phase …
 ///
@@ -40,7 +41,7 @@ enum SliceSplitting {
         let groups = trait.groups(part.slices)
         guard groups.count > 1 else { return [part] }
         let all = groups.map(\.value.text)
-        let shown = all.prefix(8).joined(separator: ", ") + (all.count > 8 ? " …" : "")
+        let shown = listed(all, most: 8)
         return groups.map { value, slices in
             var own = part
             own.slices = slices

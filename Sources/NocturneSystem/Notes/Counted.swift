@@ -7,8 +7,9 @@ package func counted(_ count: Int, _ noun: String, plural: String? = nil) -> Str
     "\(count) " + (count == 1 ? noun : plural ?? noun + "s")
 }
 
-/// The first of some names: "a, b, …".
+/// The first of some names: "a, b and 3 more".
 /// - Parameter most: how many of them are given.
 package func listed(_ names: some Collection<String>, most: Int) -> String {
-    names.prefix(most).joined(separator: ", ") + (names.count > most ? ", …" : "")
+    let rest = names.count - most
+    return names.prefix(most).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
 }

@@ -27,8 +27,7 @@ struct ReferenceNames {
         let matched = wanted.compactMap { label in places[comparable(label.name)].map { (label, $0) } }
         guard !matched.isEmpty else {
             let all = names.sorted { $0.key < $1.key }.map(\.value)
-            let shown = all.prefix(8).joined(separator: ", ") + (all.count > 8 ? ", …" : "")
-            let detail = "it names its labels \(shown); none of them is a label of the model"
+            let detail = "it names its labels \(listed(all, most: 8)); none of them is a label of the model"
             return .failure(ReferenceFault(detail: detail))
         }
         let missing = wanted.filter { label in !matched.contains { $0.0.value == label.value } }.map(\.name)

@@ -107,12 +107,10 @@ struct Forget: AsyncParsableCommand {
         // Nothing is left but to complete a removal that was interrupted, and that was confirmed then.
         guard !extent.items.isEmpty else { return true }
         // The number of all items is in the sentence; a list of thousands would move it off the screen.
-        let shown = extent.items.prefix(Self.mostShown).joined(separator: ", ")
-        let rest = extent.items.count - min(extent.items.count, Self.mostShown)
         Terminal.printMessage(
             "\(dryRun ? "Would be deleted" : "To be deleted"): \(counted(extent.files, "file")) "
-                + "(\(ByteCount(extent.bytes))) of \(counted(extent.items.count, "item")): \(shown)"
-                + (rest > 0 ? " and \(rest) more" : "") + "."
+                + "(\(ByteCount(extent.bytes))) of \(counted(extent.items.count, "item")): "
+                + listed(extent.items, most: Self.mostShown) + "."
         )
         // --dry-run wins over --yes: the option that deletes nothing is the safe reading of both together.
         if dryRun || yes { return !dryRun }

@@ -61,9 +61,7 @@ extension Resume {
     }
 
     private static func text(_ leftOut: [String]) -> String {
-        let shown = 5
-        let more = leftOut.count > shown ? ", and \(leftOut.count - shown) more" : ""
-        return "\(counted(leftOut.count, "item")) in no shard: " + leftOut.prefix(shown).joined(separator: ", ") + more
+        "\(counted(leftOut.count, "item")) in no shard: \(listed(leftOut, most: 5))"
     }
 
     /// The items that wait, and those that `--failed` or `--code` selects, in the order of the journal.

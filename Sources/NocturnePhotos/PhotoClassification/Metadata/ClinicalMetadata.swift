@@ -151,9 +151,7 @@ extension ClinicalMetadata {
         ]
 
         private static func understood(_ sites: [String]) -> String {
-            let more = sites.count - 40
-            return sites.prefix(40).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-                + ", or a usual name for one, such as back, face or foot"
+            listed(sites, most: 40) + ", or a usual name for one, such as back, face or foot"
         }
 
         // MARK: Texts

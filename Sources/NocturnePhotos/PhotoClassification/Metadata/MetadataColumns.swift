@@ -1,5 +1,6 @@
 import Foundation
 import NocturneOutput
+import NocturneSystem
 
 extension MetadataTable {
     /// The columns of a table of metadata: which of them name the picture, the age, the sex and the site.
@@ -91,8 +92,7 @@ extension MetadataTable {
 
         /// Names for messages: the first twenty, without control characters.
         static func list(_ names: [String]) -> String {
-            let shown = names.prefix(20).map { "\"\(Self.shown($0))\"" }.joined(separator: ", ")
-            return names.count > 20 ? "\(shown) and \(names.count - 20) more" : shown
+            listed(names.map { "\"\(Self.shown($0))\"" }, most: 20)
         }
 
         private static func shown(_ name: String) -> String {
