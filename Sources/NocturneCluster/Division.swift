@@ -89,10 +89,14 @@ public struct Division: Sendable {
             try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
             try FileSystem.copy(output.events, to: output.earlierEvents)
         }
+        let edits = try await planned.edits()
         try await Journal.with(path: output.journal) { journal in
             // Some hundred at a time: the texts of a series have tens of kilobytes.
             for start in stride(from: 0, to: items.count, by: 256) {
-                try await journal.record(try await planned.entries(at: items[start...].prefix(256).map(\.place)))
+                let entries = try await planned.entries(at: items[start...].prefix(256).map(\.place))
+                try await journal.record(entries)
+                // With the fingerprints that the plan has for them.
+                for entry in entries { if let edit = edits[entry.name] { try await journal.keep(edit) } }
             }
             try await journal.set(.shardPlan, to: plan)
         }

@@ -97,6 +97,8 @@ extension Journal {
                 FROM chosen c JOIN main.item i ON i.id = c.item ORDER BY c.number;
                 INSERT INTO other.input (item, \(inputs)) SELECT c.number, \(qualified(inputs, "p"))
                 FROM chosen c JOIN main.input p ON p.item = c.item ORDER BY c.number, p.number;
+                INSERT INTO other.edit SELECT e.*
+                FROM chosen c JOIN main.item i ON i.id = c.item JOIN main.edit e ON e.item = i.name;
                 DROP TABLE chosen;
                 """
         )

@@ -61,7 +61,8 @@ struct Nocturne: AsyncParsableCommand {
             let command = try parseAsRoot(try Program.commandLine.get().parsed)
             // A preview is a process that the first one started; see ``ChangePreview``.
             if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
-                Foundation.exit(await command.previewChanges())
+                let effect = await command.previewChanges()
+                Foundation.exit(effect?.rawValue ?? NocturneExit.internalError.rawValue)
             }
             // The first process supervises; the engine, which it starts with the same arguments, runs the command.
             if let command = command as? any EngineCommand, command.needsEngine, ProcessHandover.toEngine == nil {

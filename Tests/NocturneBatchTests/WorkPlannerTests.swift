@@ -134,6 +134,51 @@ struct WorkPlannerTests {
         #expect(decision.work && decision.note == nil && decision.edit == edit)
     }
 
+    @Test(
+        "An edit follows options that its labels do not depend on, and applies no longer to other labels",
+        arguments: [true, false]
+    )
+    func changedOptions(keepsLabels: Bool) {
+        var found = item("k", name: "n")
+        let edit = LabelEdit(item: "n", baseFingerprint: found.fingerprint.hex, file: "b.nii", sha256: "b", time: "")
+        found.fingerprint = edit.fingerprint
+        let before = known(found, .completed)
+        found.fingerprint = .of("other options")
+        func decide(_ before: JournalItem?) -> WorkPlanner.Decision {
+            WorkPlanner(retries: .none).decide(
+                found,
+                before: before,
+                edit: edit,
+                keepsEdit: { keepsLabels },
+                name: { ("n", nil) },
+                isIntact: { true }
+            )
+        }
+        var expected = edit
+        expected.baseFingerprint = found.fingerprint.hex
+        for decision in [decide(before), decide(nil)] {
+            #expect(decision.work && decision.edit == (keepsLabels ? expected : nil))
+            #expect(decision.item.fingerprint == (keepsLabels ? expected.fingerprint : found.fingerprint))
+        }
+        #expect(decide(before).losesEdit == !keepsLabels)
+        #expect(decide(before).note?.contains("no longer apply") == !keepsLabels)
+    }
+
+    @Test("An item of a shard has the fingerprint of its edit, which applies as it is")
+    func editInShard() {
+        var found = item("k", name: "n")
+        let edit = LabelEdit(item: "n", baseFingerprint: found.fingerprint.hex, file: "b.nii", sha256: "b", time: "")
+        found.fingerprint = edit.fingerprint
+        let decision = WorkPlanner(retries: .none).decide(
+            found,
+            before: known(found, .pending),
+            edit: edit,
+            name: { ("n", nil) },
+            isIntact: { false }
+        )
+        #expect(decision.work && decision.edit == edit && decision.item.fingerprint == edit.fingerprint)
+    }
+
     @Test("Names of what lies in the output folder and is not ours are left alone")
     func foreign() async throws {
         let given = try await GivenNames([item("k", name: "Mine")], foreign: ["mine"])

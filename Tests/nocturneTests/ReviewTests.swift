@@ -59,24 +59,100 @@ struct ReviewTests {
         #expect(try Tool(["review", "adopt", bench.output, "a", edited]).status == 0)
     }
 
-    @Test("Changed options do not replace edited labels by the model's unless that is confirmed")
-    func editedLabels() throws {
+    /// A batch of one item whose labels were edited: the map has no voxel of a label any more.
+    private func edited() throws -> ToolBench {
         let bench = try ToolBench()
         try bench.addVolume("a.nii", 8, 8, 8)
-        #expect(try bench.run("--quiet").status == 0)
-        let (map, edited) = (bench.output + "/a/segmentation.nii.gz", bench.folder("edited.nii.gz").path)
-        try FileManager.default.copyItem(atPath: map, toPath: edited)
-        #expect(try Tool(["review", "adopt", bench.output, "a", edited, "--quiet"]).status == 0)
-        func isEdited() -> Bool { FileSystem.exists(bench.output + "/a/segmentation-model.nii.gz") }
-        #expect(isEdited())
-        let refused = try Tool(["resume", bench.output, "--pictures"])
-        #expect(refused.status == 2, "\(refused.errors)")
-        #expect(refused.errors.contains("Labels that people have edited may be replaced by the model's: a. Give --yes"))
-        #expect(isEdited())
+        #expect(try bench.run("--quiet", "--step-size", "0.8").status == 0)
+        let adopted = try Tool(["review", "adopt", bench.output, "a", try emptyMap(bench), "--quiet"])
+        #expect(adopted.status == 0, "\(adopted.errors)")
+        return bench
+    }
+
+    private func emptyMap(_ bench: ToolBench) throws -> String {
+        try bench.addVolume("edited.nii", 8, 8, 8, hasBox: false)
+        let path = bench.folder("edited.nii").path
+        try FileManager.default.moveItem(atPath: bench.input + "/edited.nii", toPath: path)
+        return path
+    }
+
+    private func labels(_ bench: ToolBench) throws -> [UInt8] {
+        try FileSystem.read(bench.output + "/a/segmentation.nii.gz")
+    }
+
+    @Test("Edited labels stay in use with options that they do not depend on, also when the journal is lost")
+    func keptEdit() throws {
+        let bench = try edited()
+        let labels = try labels(bench)
+        let pictures = try Tool(["resume", bench.output, "--pictures", "--quiet"])
+        #expect(pictures.status == 0 && pictures.errors.isEmpty, "\(pictures.errors)")
+        #expect(try self.labels(bench) == labels)
+        let result = try JSONSerialization.jsonObject(
+            with: Data(try FileSystem.read(bench.output + "/a/result.json"))
+        ) as? [String: Any]
+        #expect(result?["edited"] != nil && FileSystem.exists(bench.output + "/a/slices.png"))
+        let meshes = try Tool(["resume", bench.output, "--meshes", "obj"])
+        #expect(meshes.status == 0 && meshes.errors.contains("without inference"), "\(meshes.errors)")
+        #expect(try self.labels(bench) == labels)
+        for name in ["", "-wal", "-shm"] { FileSystem.remove(OutputFolder(bench.output).journal + name) }
+        let again = try bench.run("--step-size", "0.8", "--pictures", "--meshes", "obj")
+        // The result is recognized, not made again.
+        #expect(again.status == 0 && !again.errors.contains("a completed"), "\(again.errors)")
+        #expect(try self.labels(bench) == labels)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("The model's labels come back with the present options once the edit is undone")
+    func undoneEdit() throws {
+        let bench = try edited()
+        let map = bench.output + "/a/segmentation-model.nii.gz"
+        let labels = try FileSystem.read(map)
+        #expect(try Tool(["resume", bench.output, "--pictures", "--quiet"]).status == 0)
+        let undone = try Tool(["review", "adopt", bench.output, "a", "--undo"])
+        #expect(undone.status == 0 && undone.errors.contains("in its place again"), "\(undone.errors)")
+        #expect(try self.labels(bench) == labels && !FileSystem.exists(map))
+        #expect(FileSystem.exists(bench.output + "/a/slices.png"))
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("Options that labels depend on replace edited labels by the model's only when that is confirmed")
+    func lostEdit() throws {
+        let bench = try edited()
+        let labels = try labels(bench)
+        let loss = "Labels that people have edited are replaced by the model's: a."
+        for quiet in [[], ["--quiet"]] {
+            let refused = try Tool(["resume", bench.output, "--step-size", "0.9"] + quiet)
+            #expect(refused.status == 2 && refused.errors.contains(loss), "\(refused.errors)")
+            #expect(refused.errors.contains("Give --yes to continue"), "\(refused.errors)")
+        }
+        let shown = try Tool(["resume", bench.output, "--step-size", "0.9", "--dry-run"])
+        #expect(shown.status == 0 && shown.output.contains(loss), "\(shown.output)")
         #expect(try Tool(["resume", bench.output]).status == 0)
-        #expect(isEdited())
-        #expect(try Tool(["resume", bench.output, "--pictures", "--yes"]).status == 0)
-        #expect(!isEdited())
+        #expect(try self.labels(bench) == labels)
+        #expect(try Tool(["resume", bench.output, "--step-size", "0.9", "--yes"]).status == 0)
+        #expect(try self.labels(bench) != labels)
+        // With the options before they apply again.
+        #expect(try Tool(["resume", bench.output, "--step-size", "0.8"]).status == 0)
+        #expect(try self.labels(bench) == labels)
+    }
+
+    @Test("An item that waits with an edited map is processed from it in a shard, too")
+    func editInShard() async throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name, 8, 8, 8) }
+        #expect(try bench.run("--quiet", "--pilot", "1").status == 75)
+        let (output, map) = (OutputFolder(bench.output), try emptyMap(bench))
+        let item = try #require(try await Journal.with(path: output.journal) { try await $0.items(in: .completed) }.first)
+        let folder = output.item(item.name)
+        try await EditedLabels.keep(map, for: item, map: folder + "/segmentation.nii.gz", in: output, SystemTime())
+        let divided = try Tool(["resume", bench.output, "--shards", "1"])
+        #expect(divided.status == 0 && divided.output.contains("2 items"), "\(divided.output) \(divided.errors)")
+        #expect(try Tool(["run", bench.output, "--shard", "1/1", "--quiet"]).status == 0)
+        #expect(try Tool(["merge", bench.output]).status == 0)
+        #expect(FileSystem.exists(folder + "/segmentation-model.nii.gz"))
+        #expect(try Tool(["resume", bench.output, "--pictures", "--quiet"]).status == 0)
+        #expect(FileSystem.exists(folder + "/segmentation-model.nii.gz"))
+        #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
     @Test("They come back, stand in the report, select what is processed again, and then no longer count")

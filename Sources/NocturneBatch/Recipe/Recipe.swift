@@ -56,6 +56,10 @@ public protocol Recipe: Sendable {
     /// made again without inference. Only a forecast: the stages find out for themselves. Errors of reading count as no.
     func keepsInference(_ source: Source, of folder: String) throws -> Bool
 
+    /// Whether a label map that a person has made from the model's result in a folder still takes the place of the model's: with
+    /// the present source, model and options the model would give the same labels. Errors of reading count as no.
+    func keepsEdits(_ source: Source, of folder: String) throws -> Bool
+
     /// Writes what is about the whole batch: called at the end of a run in which something changed.
     /// - Parameters:
     ///   - folders: calls its closure with the folder of each completed item of the batch, in the order of discovery, of other
@@ -83,6 +87,9 @@ extension Recipe {
     /// No.
     public func keepsInference(_ source: Source, of folder: String) throws -> Bool { false }
 
+    /// Only with the same options for the whole result.
+    public func keepsEdits(_ source: Source, of folder: String) throws -> Bool { false }
+
     /// None.
     public func remarks(
         on items: (_ body: (_ name: String, _ source: Source) throws -> Bool) throws -> Void
@@ -106,6 +113,11 @@ extension Recipe {
     /// ``keepsInference(_:of:)`` for a source as the journal has it.
     func keepsInference(source: String, of folder: String) -> Bool {
         (try? keepsInference(Self.source(from: source), of: folder)) ?? false
+    }
+
+    /// ``keepsEdits(_:of:)`` for a source as the journal has it.
+    func keepsEdits(source: String, of folder: String) -> Bool {
+        (try? keepsEdits(Self.source(from: source), of: folder)) ?? false
     }
 
     /// ``plan(_:threads:within:filesInMemory:)`` for a source as the journal has it.

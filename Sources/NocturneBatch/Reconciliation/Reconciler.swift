@@ -68,11 +68,18 @@ package struct Reconciler: Sendable {
             item,
             before: candidate.before,
             edit: candidate.edit,
+            keepsEdit: { candidate.edit.map { keepsLabels($0, item) } ?? false },
             name: {
                 try names?.name(of: item, preferred: preferred.name, isFree: preferred.isFree) ?? (preferred.name, nil)
             },
             isIntact: { candidate.before.map { isIntact($0.name, candidate.files) } ?? false }
         )
+    }
+
+    /// Whether the labels that were edited are those that the model would give today.
+    private func keepsLabels(_ edit: LabelEdit, _ item: DiscoveredItem) -> Bool {
+        guard let output else { return false }
+        return recipes[item.recipe].keepsEdits(source: item.source, of: output.editedLabels(of: edit.item).result)
     }
 
     /// Whether the result of an item lies in its folder with every file.
@@ -109,7 +116,9 @@ package struct Reconciler: Sendable {
                 guard output.holdsResult(entry) else { return true }
                 return try !table.items(called: entry).contains { item in
                     // An edit may have been adopted and not been processed yet.
-                    let edit = edits[entry].flatMap { $0.baseFingerprint == item.fingerprint.hex ? $0 : nil }
+                    let edit = edits[entry].flatMap { edit in
+                        edit.applied(to: item.fingerprint) { keepsLabels(edit, item) }
+                    }
                     return [item.fingerprint, edit?.fingerprint].compactMap(\.?.hex).contains { fingerprint in
                         let folder = output.item(entry)
                         return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: fingerprint)) != nil

@@ -106,11 +106,11 @@ package struct Reconciliation: Sendable {
         var action = CandidateAction(place: candidate.place)
         let changes = decision.changes(candidate.before)
         if changes { action.entry = decision.entry }
+        action.edit = decision.edit
         if decision.work || decision.state == .quarantined { action.finished = finishedResult(of: decision) }
         guard action.finished == nil else { return action }
         action.isProcessed = decision.work
         action.isAlone = decision.suspect
-        action.isEdited = decision.edit != nil
         action.isNews = !decision.isKept && !decision.work && (reportsAll || changes)
         return action
     }

@@ -22,8 +22,10 @@ public struct WorkPlanner: Sendable {
         package var work: Bool
         /// Active during a crash of the engine: processed first, and alone.
         package var suspect = false
-        /// A label map of a person that takes the place of the model's.
+        /// A label map of a person that takes the place of the model's, for the present options.
         package var edit: LabelEdit?
+        /// Whether the result has labels of a person, which the model's are to replace.
+        package var losesEdit = false
         /// Completed before, files intact: nothing is written for it.
         var isKept = false
 
@@ -71,29 +73,43 @@ public struct WorkPlanner: Sendable {
     /// What is done about one item.
     /// - Parameters:
     ///   - before: the item as the journal has it; nil for a new one.
-    ///   - edit: the label map of a person.
+    ///   - edit: the label map of a person, where there is one for this item.
+    ///   - keepsEdit: whether the labels that were edited are those that the model would give today, though other parts of the
+    ///     result may differ.
     ///   - name: of a new item, with a remark about it.
     ///   - isIntact: whether a completed item's files exist with their sizes.
     package func decide(
         _ item: DiscoveredItem,
         before: JournalItem?,
         edit: LabelEdit? = nil,
+        keepsEdit: () -> Bool = { false },
         name: () throws -> (name: String, note: String?),
         isIntact: () throws -> Bool
     ) rethrows -> Decision {
+        let (name, note) = try before.map { ($0.name, nil) } ?? name()
+        let applied = edit.flatMap {
+            $0.item == name ? $0.applied(to: item.fingerprint, keepsLabels: keepsEdit) : nil
+        }
+        var item = item
+        if let applied { item.fingerprint = applied.fingerprint }
         guard let before else {
-            let (name, note) = try name()
-            guard let edit, edit.item == name, edit.baseFingerprint == item.fingerprint.hex else {
-                return fresh(item, name: name, note: note)
-            }
-            var item = item
-            item.fingerprint = edit.fingerprint
             var decision = fresh(item, name: name, note: note)
-            decision.edit = edit
+            decision.edit = applied
             return decision
         }
-        guard let edit else { return try decide(item, before: before, isIntact: isIntact) }
-        return try decide(item, before: before, edited: edit, isIntact: isIntact)
+        var decision = try decide(item, before: before, isIntact: isIntact)
+        decision.edit = applied
+        guard let edit, decision.work else { return decision }
+        if applied == nil {
+            decision.losesEdit = before.fingerprint == edit.fingerprint.hex
+            decision.note =
+                "\(before.name): what its labels depend on has changed since \(edit.file) was adopted; "
+                + "the edited labels no longer apply"
+        } else if applied == edit, before.fingerprint != edit.fingerprint.hex {
+            // Only the labels are others: they were adopted for this source, with this model and these options.
+            decision.note = nil
+        }
+        return decision
     }
 
     private func fresh(_ item: DiscoveredItem, name: String, crashes: Int = 0, note: String? = nil) -> Decision {
@@ -105,31 +121,6 @@ public struct WorkPlanner: Sendable {
             case nil: Decision(item, name: name, state: .pending, crashes: crashes)
             }
         decision.note = note
-        return decision
-    }
-
-    /// The fingerprint of an edited item is that of the edit, as long as what was edited is what would be made today.
-    private func decide(
-        _ item: DiscoveredItem,
-        before: JournalItem,
-        edited edit: LabelEdit,
-        isIntact: () throws -> Bool
-    ) rethrows -> Decision {
-        guard item.fingerprint.hex == edit.baseFingerprint else {
-            var decision = try decide(item, before: before, isIntact: isIntact)
-            if decision.work {
-                decision.note =
-                    "\(before.name): the source, the model or the options changed since \(edit.file) was adopted; "
-                    + "the edited labels no longer apply"
-            }
-            return decision
-        }
-        var item = item
-        item.fingerprint = edit.fingerprint
-        var decision = try decide(item, before: before, isIntact: isIntact)
-        decision.edit = edit
-        // Only the labels are others: they were adopted for this source, with this model and these options.
-        if decision.work, before.fingerprint != edit.fingerprint.hex { decision.note = nil }
         return decision
     }
 

@@ -26,8 +26,8 @@ package struct CandidateAction: Sendable {
     package var isProcessed = false
     /// Processed while nothing else is.
     package var isAlone = false
-    /// Whether a label map of a person takes the place of the model's.
-    package var isEdited = false
+    /// A label map of a person that takes the place of the model's. It is recorded with the entry, for whose fingerprint it is.
+    package var edit: LabelEdit?
     /// Whether the item's state is reported although nothing is done.
     package var isNews = false
     /// Of a result that lies in its folder and was not recorded.

@@ -4,8 +4,8 @@ public import NocturneSystem
 public struct LabelEdit: Sendable, Codable, Hashable {
     /// The name of the item's folder.
     public var item: String
-    /// The fingerprint of the result that was edited: of its sources, model and options. With another one the edit does not
-    /// apply.
+    /// The fingerprint of the model's result whose labels it replaces: of sources, model and options. It follows the options that
+    /// do not change the model's labels.
     public var baseFingerprint: String
     /// The name of the person's file.
     public var file: String
@@ -30,6 +30,19 @@ public struct LabelEdit: Sendable, Codable, Hashable {
 
     /// The fingerprint of the result that is made from the edited map.
     public var fingerprint: ContentDigest { ContentDigest.of("edited labels 1\n\(baseFingerprint)\n\(sha256)") }
+
+    /// The edit for an item as it was found.
+    /// - Parameters:
+    ///   - found: the fingerprint of the item with the present options; in a shard that of the edited result.
+    ///   - keepsLabels: whether the model would give the labels that were edited.
+    /// - Returns: nil where the edit does not apply.
+    package func applied(to found: ContentDigest, keepsLabels: () -> Bool) -> LabelEdit? {
+        if found.hex == baseFingerprint || found == fingerprint { return self }
+        guard keepsLabels() else { return nil }
+        var edit = self
+        edit.baseFingerprint = found.hex
+        return edit
+    }
 }
 
 /// What another tool has read on one object in a photo.

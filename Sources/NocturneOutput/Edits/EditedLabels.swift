@@ -14,7 +14,7 @@ public struct EditedLabels: Sendable, Hashable {
     /// What the journal records of the edit, for one that loses its record.
     private var record: String { folder + "/edit.json" }
     /// The model's result, which is put back when the edit is undone.
-    var result: String { folder + "/model" }
+    package var result: String { folder + "/model" }
 
     /// Copies both maps, and records the edit: it changes the item's fingerprint, so that the next run processes it.
     /// - Parameters:
@@ -55,15 +55,12 @@ public struct EditedLabels: Sendable, Hashable {
         }
     }
 
-    /// The edits of the results in the folders of their items, by the files that are kept for them: for a new journal, where the one
-    /// before was lost or moved away.
+    /// The edits by the files that are kept for them: for a new journal, where the one before was lost or moved away.
     package static func kept(in output: OutputFolder) -> [LabelEdit] {
         FileSystem.entries(output.edits).compactMap { name in
             let place = output.editedLabels(of: name)
             guard let bytes = try? FileSystem.read(place.record),
                 let edit = try? JSONDecoder().decode(LabelEdit.self, from: Data(bytes)), edit.item == name,
-                let made = ResultFolder(output.item(name)).fingerprint,
-                [edit.baseFingerprint, edit.fingerprint.hex].contains(made),
                 (try? FileSystem.digest(place.edited))?.digest.hex == edit.sha256
             else { return nil }
             return edit
@@ -127,14 +124,6 @@ public struct ItemEdit: Sendable, Hashable {
         labels = output.editedLabels(of: edit.item)
         file = edit.file
         sha256 = edit.sha256
-    }
-}
-
-extension [LabelEdit] {
-    /// What changed options do to these edits, which are in use: a sentence with the names of the first five.
-    public var lossWarning: String {
-        let names = prefix(5).map(\.item).joined(separator: ", ") + (count > 5 ? " and \(count - 5) more" : "")
-        return "Labels that people have edited may be replaced by the model's: \(names)."
     }
 }
 

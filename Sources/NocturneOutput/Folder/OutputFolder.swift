@@ -34,8 +34,8 @@ public struct OutputFolder: Sendable {
     public var staging: String { (work ?? hidden) + "/" + stagingName }
     /// Results that were prepared on another disk, complete, before they are renamed into their places.
     package var arrived: String { hidden + "/arrived" }
-    /// Label maps that were edited by people, and the model's maps that they replace.
-    public var edits: String { hidden + "/edited" }
+    /// Label maps that were edited by people, and the model's maps that they replace: those of all shards are here.
+    public var edits: String { batchFolder + "/edited" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.
     package var discoveryTrace: String { hidden + "/reading" }
     /// The report for programs.

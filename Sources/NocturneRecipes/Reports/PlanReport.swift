@@ -47,6 +47,8 @@ package struct PlanReport: Encodable, Sendable {
         package let vanished: Int
         /// Results whose input or model is no longer given: they leave the tables.
         package let withdrawn: Int
+        /// The names of items whose labels people have edited, and which get the model's labels again.
+        package let lostEdits: [String]
 
         /// Whether it has no item and finds none: all were removed.
         var isEmpty: Bool { vanished + withdrawn == 0 && counts.values.allSatisfy { $0 == 0 } }
@@ -136,16 +138,16 @@ package struct PlanReport: Encodable, Sendable {
             available: budget - shared,
             filesInMemory: existing.map { FileSystem.isInMemory($0.batch.output.staging) } ?? false
         )
-        let (states, needsInference, notes) = try await planning.run(description)
+        let planned = try await planning.run(description)
         await reusable?.close()
-        found.notes += notes
+        found.notes += planned.notes
         // Only recipes with inference left are timed: a step of each.
         let perStep = try await ComputeScope.withPool(of: threads) { scope in
-            try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
+            try recipes.enumerated().map { planned.needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
         }
         items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
         (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)
-        batch = try await existing?.batch.compared(with: description, counts: states)
+        batch = try await existing?.batch.compared(with: description, planned)
         self.notes = found.notes
     }
 
@@ -169,15 +171,14 @@ package struct PlanReport: Encodable, Sendable {
 
 extension PlannedBatch {
     /// What differs from a plan whose items the journal has; nil for a folder without a batch.
-    /// - Parameter counts: how many items are in each state.
     fileprivate func compared(
         with description: BatchDescription,
-        counts: [String: Int]
+        _ planned: PlanReport.Planned
     ) async throws -> PlanReport.Batch? {
         guard let earlier = self.description else { return nil }
         let changes = description.changes(from: earlier)
         let absent = try await WithdrawnResults(description, withUnselected: !changes.isEmpty).counts(in: journal)
-        var counts = counts
+        var counts = planned.states
         // Results whose sources no longer exist stay.
         counts[RemainingWork.completed.rawValue, default: 0] += absent.kept
         return PlanReport.Batch(
@@ -185,12 +186,25 @@ extension PlannedBatch {
             changes: changes,
             counts: counts,
             vanished: try await journal.absentCount(),
-            withdrawn: absent.withdrawn
+            withdrawn: absent.withdrawn,
+            lostEdits: planned.lostEdits
         )
     }
 }
 
 extension PlanReport {
+    /// What was planned, but for the rows of the items.
+    fileprivate struct Planned {
+        /// How many items are in each state.
+        var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
+        /// The indices of the recipes that have items with inference left.
+        var needsInference: Set<Int> = []
+        /// Remarks about items.
+        var notes: [String] = []
+        /// The names of items whose edited labels no longer apply.
+        var lostEdits: [String] = []
+    }
+
     /// Plans each item that was found.
     private struct Planning {
         let recipes: [any Recipe]
@@ -203,10 +217,7 @@ extension PlanReport {
         /// Whether files of results are memory.
         let filesInMemory: Bool
 
-        /// - Returns: how many items are in each state, the indices of the recipes that have items with inference left, and remarks.
-        func run(
-            _ description: BatchDescription
-        ) async throws -> (states: [String: Int], needsInference: Set<Int>, notes: [String]) {
+        func run(_ description: BatchDescription) async throws -> Planned {
             let mean = try await existing?.batch.meanSecondsWithoutInference()
             let planner = WorkPlanner(
                 retries: existing?.retries ?? .none,
@@ -214,29 +225,29 @@ extension PlanReport {
                 inputs: description.inputs
             )
             let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
-            var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
-            var needsInference: Set<Int> = []
-            var notes: [String] = []
+            var planned = Planned()
             // Portion by portion, so that a million items need no more memory than some hundred.
             try await reconciler.forEachPortion { decided in
                 var (rows, actions): ([PlannedRow], [CandidateAction]) = ([], [])
                 for (candidate, decision) in decided {
                     let state = await remainingWork(candidate, decision)
-                    states[state.rawValue, default: 0] += 1
-                    if state.needsInference { needsInference.insert(decision.item.recipe) }
-                    if let note = decision.note, tells(note, candidate, state) { notes.append(note) }
+                    planned.states[state.rawValue, default: 0] += 1
+                    if state.needsInference { planned.needsInference.insert(decision.item.recipe) }
+                    if decision.losesEdit { planned.lostEdits.append(decision.name) }
+                    if let note = decision.note, tells(note, state) { planned.notes.append(note) }
                     rows.append(row(candidate, decision, state, mean))
                     var action = CandidateAction(place: candidate.place)
                     if decision.changes(candidate.before) { action.entry = decision.entry }
+                    action.edit = decision.edit
                     actions.append(action)
                 }
                 try journal.found.add(rows)
                 return actions
             }
             for (index, recipe) in recipes.enumerated() {
-                notes += try recipe.remarks(journal.found, recipe: index)
+                planned.notes += try recipe.remarks(journal.found, recipe: index)
             }
-            return (states, needsInference, notes)
+            return planned
         }
 
         private func remainingWork(_ candidate: Candidate, _ decision: WorkPlanner.Decision) async -> RemainingWork {
@@ -248,9 +259,9 @@ extension PlanReport {
             return other == nil ? own : .reuse
         }
 
-        /// That an item is processed again is its state.
-        private func tells(_ note: String, _ candidate: Candidate, _ state: RemainingWork) -> Bool {
-            existing == nil || ![.repeat, .remake].contains(state) || candidate.edit != nil
+        /// That an item is processed again is its state; lost edits are listed for all items.
+        private func tells(_ note: String, _ state: RemainingWork) -> Bool {
+            existing == nil || ![.repeat, .remake].contains(state)
         }
 
         private func row(

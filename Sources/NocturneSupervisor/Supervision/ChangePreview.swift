@@ -6,8 +6,15 @@ import NocturneSystem
 ///
 /// Inputs are searched and models are loaded in it, so that the supervisor does not keep their memory.
 public enum ChangePreview {
-    /// The code with which it exits when the user should be asked whether to continue.
-    public static let asking: Int32 = 10
+    /// What the changes do to the results. The process exits with its code, and with 1 for an error.
+    public enum Effect: Int32, Sendable {
+        /// Nothing that takes long.
+        case short = 0
+        /// Results are made again that take long, or leave the batch.
+        case long = 10
+        /// Labels that people have edited are replaced by the model's.
+        case edits = 11
+    }
 
     /// Whether this is that process.
     public static var isThisProcess: Bool { ProcessHandover.received == .changePreview }

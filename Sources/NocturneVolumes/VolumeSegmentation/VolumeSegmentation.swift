@@ -92,6 +92,13 @@ package struct VolumeSegmentation: Recipe {
         return EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities) != nil
     }
 
+    /// With another choice of labels not even where the result has more: a map that is edited once more has none of the others.
+    package func keepsEdits(_ source: VolumeSource, of folder: String) throws -> Bool {
+        let wanted = wantedLabels(of: try model(source.model))
+        let result = EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: false)
+        return result?.labels.count == wanted.count
+    }
+
     // MARK: Stages
 
     /// All stages; inference runs tile by tile.

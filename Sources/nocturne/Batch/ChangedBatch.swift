@@ -1,26 +1,31 @@
 import Foundation
 import NocturneBatch
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
 import NocturneSupervisor
+import NocturneSystem
 
 extension EngineCommand {
     /// Shows what changed options affect in the batch, and asks on a terminal whether to continue.
     ///
     /// The user is asked where the command line does not confirm changed options, where results are made again
-    /// that take long (with inference, or more than a minute), and where labels that people have edited may be replaced.
-    /// - Returns: whether the user wants to continue.
-    /// - Throws: ``NocturneExit/stoppedEarly`` when the user does not.
+    /// that take long (with inference, or more than a minute), and where labels that people have edited are replaced.
+    /// - Returns: whether the engine need not refuse the changes: the user wants to continue, or the options are named on the
+    ///   command line and no edited labels are replaced.
+    /// - Throws: ``NocturneExit/stoppedEarly`` when the user does not want to continue.
     func confirmChanges() throws -> Bool {
         // Only the first process asks, and not while a run is active: the engine would refuse in any case.
         guard let consent, folder.holdsBatch, ProcessHandover.received == nil, !BatchLock.state(of: folder).isHeld
         else { return false }
         let isAsking = consent.mayAsk && Terminal.canAsk
-        // Without either the engine refuses at once, or nobody reads it.
-        guard isAsking || consent.isGiven && !show.quiet else { return false }
+        let hasEdits = consent.mayAsk && !FileSystem.entries(folder.edits).isEmpty
+        // Without any of these the engine refuses at once, or nobody reads it.
+        guard isAsking || consent.isGiven && (hasEdits || !show.quiet) else { return false }
         // In another process, which may start threads: the supervisor is to have none.
-        guard ChangePreview.run(Program.arguments) == ChangePreview.asking, isAsking else { return false }
+        let effect = ChangePreview.run(Program.arguments).flatMap(ChangePreview.Effect.init)
+        guard isAsking, effect == .long || effect == .edits else {
+            return consent.isGiven && (effect == .short || effect == .long)
+        }
         guard Terminal.ask("Continue?") else {
             Terminal.printMessage("Nothing was changed.")
             throw NocturneExit.stoppedEarly
@@ -29,25 +34,22 @@ extension EngineCommand {
     }
 
     /// The process that shows the changes.
-    /// - Returns: its exit code. Errors are left to the engine, which reports them.
-    func previewChanges() async -> Int32 {
-        // What cannot be read is reported by the engine, with the right exit code.
-        guard let consent, let report = try? await changes(), let batch = report.batch else { return 0 }
-        let edits = Dictionary(
-            grouping: (try? await ExistingBatch.editsInUse(folder)) ?? [],
-            by: \.item
-        )
-        var replaced: [LabelEdit] = []
+    /// - Returns: nil for an error, which is left to the engine: it reports what cannot be read, with the right exit code.
+    func previewChanges() async -> ChangePreview.Effect? {
+        let report: PlanReport?
+        do { report = try await changes() } catch { return nil }
+        guard let consent, let batch = report?.batch else { return .short }
         var seconds = 0.0
-        try? report.items.forEach { item in
-            guard [.repeat, .remake].contains(item.state) else { return }
-            seconds += item.seconds ?? 0
-            replaced += edits[item.item] ?? []
+        try? report?.items.forEach { item in
+            if [.repeat, .remake].contains(item.state) { seconds += item.seconds ?? 0 }
         }
-        Terminal.printMessage(PlanText.changes(batch) + "\n" + Self.text(batch, seconds))
-        if !replaced.isEmpty { Terminal.printMessage(replaced.lossWarning) }
         let isLong = batch.count(.repeat) > 0 || batch.withdrawn > 0 || seconds > Self.shortSeconds
-        return !consent.isGiven || isLong || !replaced.isEmpty ? ChangePreview.asking : 0
+        let effect: ChangePreview.Effect =
+            !batch.lostEdits.isEmpty ? .edits : isLong || !consent.isGiven ? .long : .short
+        if effect != .short || !show.quiet {
+            Terminal.printMessage(PlanText.changes(batch) + "\n" + Self.text(batch, seconds))
+        }
+        return effect
     }
 
     /// Results that are made again in this time are not worth a question.
@@ -71,6 +73,7 @@ extension EngineCommand {
         let (again, remade) = (batch.count(.repeat), batch.count(.remake))
         var lines: [String] = []
         if batch.withdrawn > 0 { lines.append(PlanText.withdrawn(batch.withdrawn)) }
+        if !batch.lostEdits.isEmpty { lines.append(PlanText.lostEdits(batch.lostEdits)) }
         guard again + remade > 0 else {
             return (lines + ["No result is made again."]).joined(separator: "\n")
         }

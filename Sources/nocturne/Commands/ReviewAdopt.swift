@@ -16,7 +16,7 @@ extension Review {
                 The surfaces, measures, pictures and DICOM objects of the item are made again from the edited map, without \
                 inference; the model's map stays next to it as segmentation-model.nii.gz. The map must have the same voxels, in \
                 any order of the axes, and only values of the item's labels. What else waits in the batch is processed as well. \
-                If the source, the model or the options change later, the edited map no longer applies.
+                The edited map stays in use until the source, the model, or an option changes that the labels depend on.
                 """
         )
 

@@ -86,6 +86,7 @@ struct PlanText {
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
+        if !batch.lostEdits.isEmpty { lines.append(Self.lostEdits(batch.lostEdits)) }
         let counts = Self.counts.compactMap { state, text in
             batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
         }
@@ -135,6 +136,11 @@ struct PlanText {
     static func withdrawn(_ count: Int) -> String {
         return
             "\(counted(count, "result")) \(count == 1 ? "leaves" : "leave") the tables, since the input or the model is no longer given. The files stay in their folders."
+    }
+
+    /// That labels that people have edited are replaced.
+    static func lostEdits(_ items: [String]) -> String {
+        "Labels that people have edited are replaced by the model's: \(listed(items, most: 5))."
     }
 
     private static let counts: [(RemainingWork, String)] = [
