@@ -38,8 +38,8 @@ package enum StartText {
     package static func skips(_ reasons: [String: Skips]) -> [String] {
         let groups = reasons.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
         var lines = groups.prefix(10).map { reason, skips in
-            let more = skips.count > skips.items.count ? ", …" : ""
-            let items = skips.items.joined(separator: ", ") + more
+            let rest = skips.count - skips.items.count
+            let items = skips.items.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
             return skips.count == 1 ? "\(items) skipped: \(reason)" : "\(skips.count) skipped (\(items)): \(reason)"
         }
         let others = groups.dropFirst(10).reduce(0) { $0 + $1.value.count }

@@ -31,7 +31,8 @@ struct StartTextTests {
         let lines = StartText.skips(reasons)
         #expect(
             lines.prefix(3) == [
-                "3 skipped (item1, item2, …): a photo", "2 skipped (item1, item2): too small", "item1 skipped: b",
+                "3 skipped (item1, item2 and 1 more): a photo", "2 skipped (item1, item2): too small",
+                "item1 skipped: b",
             ]
         )
         #expect(lines.count == 11 && lines.last == "2 skipped for other reasons: batch.json names all of them")
