@@ -63,14 +63,11 @@ extension BatchEngine {
         if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
             let results = try await journal.stateCounts()[.completed] ?? 0
             guard results == 0 else {
-                let edited = changes.affectsResults ? try await journal.editsInUse().map(\.item) : []
-                let loss = "Labels that people have edited may be replaced by the model's: \(listed(edited, most: 5)). "
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
                     detail:
                         "\(changes.differences.joined(separator: "; ")). This may affect \(counted(results, "result")) of the batch. "
-                        + (edited.isEmpty ? "" : loss)
                         + "Give --yes to continue, --dry-run to see the effect, or start a batch in another folder."
                 )
             }

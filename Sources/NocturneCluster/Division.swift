@@ -94,9 +94,9 @@ public struct Division: Sendable {
             // Some hundred at a time: the texts of a series have tens of kilobytes.
             for start in stride(from: 0, to: items.count, by: 256) {
                 let entries = try await planned.entries(at: items[start...].prefix(256).map(\.place))
-                try await journal.record(entries)
-                // With the fingerprints that the plan has for them.
+                // Before the entries, whose fingerprints they have in the plan: a crash leaves items that are found changed.
                 for entry in entries { if let edit = edits[entry.name] { try await journal.keep(edit) } }
+                try await journal.record(entries)
             }
             try await journal.set(.shardPlan, to: plan)
         }

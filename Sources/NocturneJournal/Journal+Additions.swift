@@ -28,11 +28,11 @@ extension Journal {
         }
     }
 
-    /// The edits that are in use: results were made from them. By the names of the items.
+    /// The edits that are in use: results were made from them, or are to be. By the names of the items.
     public func editsInUse() throws(JournalError) -> [LabelEdit] {
         let edits = try edits()
         let items = try items(named: Array(edits.keys))
-        return edits.values.filter { items[$0.item]?.fingerprint == $0.fingerprint.hex }.sorted { $0.item < $1.item }
+        return edits.values.filter { edit in items[edit.item].map(edit.isInUse) ?? false }.sorted { $0.item < $1.item }
     }
 
     // MARK: Marks of reviewers

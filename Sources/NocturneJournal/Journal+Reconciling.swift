@@ -19,10 +19,8 @@ extension Journal {
                     """
             )
             for action in actions {
-                if let entry = action.entry {
-                    try writer.write(entry, foundAt: action.place)
-                    if let edit = action.edit { try TableRow(edit).insert(db) }
-                }
+                if let entry = action.entry { try writer.write(entry, foundAt: action.place) }
+                if let edit = action.edit { try TableRow(edit).insert(db) }
                 let code = action.isProcessed ? action.isAlone ? 2 : 1 : 0
                 try work.execute(arguments: [code, action.edit != nil, action.isNews, action.place])
             }

@@ -161,6 +161,8 @@ struct WorkPlannerTests {
             #expect(decision.item.fingerprint == (keepsLabels ? expected.fingerprint : found.fingerprint))
         }
         #expect(decide(before).losesEdit == !keepsLabels)
+        // Adopted, and not processed yet.
+        #expect(decide(known(item("k", name: "n"), .completed)).losesEdit == !keepsLabels)
         #expect(decide(before).note?.contains("no longer apply") == !keepsLabels)
     }
 

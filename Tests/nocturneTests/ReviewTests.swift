@@ -87,9 +87,10 @@ struct ReviewTests {
         let pictures = try Tool(["resume", bench.output, "--pictures", "--quiet"])
         #expect(pictures.status == 0 && pictures.errors.isEmpty, "\(pictures.errors)")
         #expect(try self.labels(bench) == labels)
-        let result = try JSONSerialization.jsonObject(
-            with: Data(try FileSystem.read(bench.output + "/a/result.json"))
-        ) as? [String: Any]
+        let result =
+            try JSONSerialization.jsonObject(
+                with: Data(try FileSystem.read(bench.output + "/a/result.json"))
+            ) as? [String: Any]
         #expect(result?["edited"] != nil && FileSystem.exists(bench.output + "/a/slices.png"))
         let meshes = try Tool(["resume", bench.output, "--meshes", "obj"])
         #expect(meshes.status == 0 && meshes.errors.contains("without inference"), "\(meshes.errors)")
@@ -142,7 +143,9 @@ struct ReviewTests {
         for name in ["a.nii", "b.nii"] { try bench.addVolume(name, 8, 8, 8) }
         #expect(try bench.run("--quiet", "--pilot", "1").status == 75)
         let (output, map) = (OutputFolder(bench.output), try emptyMap(bench))
-        let item = try #require(try await Journal.with(path: output.journal) { try await $0.items(in: .completed) }.first)
+        let item = try #require(
+            try await Journal.with(path: output.journal) { try await $0.items(in: .completed) }.first
+        )
         let folder = output.item(item.name)
         try await EditedLabels.keep(map, for: item, map: folder + "/segmentation.nii.gz", in: output, SystemTime())
         let divided = try Tool(["resume", bench.output, "--shards", "1"])

@@ -101,7 +101,7 @@ public struct WorkPlanner: Sendable {
         decision.edit = applied
         guard let edit, decision.work else { return decision }
         if applied == nil {
-            decision.losesEdit = before.fingerprint == edit.fingerprint.hex
+            decision.losesEdit = edit.isInUse(for: before)
             decision.note =
                 "\(before.name): what its labels depend on has changed since \(edit.file) was adopted; "
                 + "the edited labels no longer apply"

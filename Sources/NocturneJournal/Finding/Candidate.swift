@@ -26,7 +26,7 @@ package struct CandidateAction: Sendable {
     package var isProcessed = false
     /// Processed while nothing else is.
     package var isAlone = false
-    /// A label map of a person that takes the place of the model's. It is recorded with the entry, for whose fingerprint it is.
+    /// A label map of a person that takes the place of the model's; it is recorded with the present fingerprint.
     package var edit: LabelEdit?
     /// Whether the item's state is reported although nothing is done.
     package var isNews = false

@@ -31,6 +31,11 @@ public struct LabelEdit: Sendable, Codable, Hashable {
     /// The fingerprint of the result that is made from the edited map.
     public var fingerprint: ContentDigest { ContentDigest.of("edited labels 1\n\(baseFingerprint)\n\(sha256)") }
 
+    /// Whether the item's result was made from it, or is to be.
+    package func isInUse(for item: JournalItem) -> Bool {
+        [baseFingerprint, fingerprint.hex].contains(item.fingerprint)
+    }
+
     /// The edit for an item as it was found.
     /// - Parameters:
     ///   - found: the fingerprint of the item with the present options; in a shard that of the edited result.

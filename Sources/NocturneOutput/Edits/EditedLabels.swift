@@ -91,7 +91,7 @@ public struct EditedLabels: Sendable, Hashable {
             // Before the result: a run that finds the model's must not take it for the edited one.
             try await journal.removeEdit(of: item.name)
             var notes: [String] = []
-            var isBack = item.fingerprint == edit.baseFingerprint
+            var end = item.fingerprint == edit.fingerprint.hex ? "is made again" : "stays"
             if item.fingerprint == edit.fingerprint.hex, ResultFolder(place.result).writtenFiles() != nil {
                 notes = try output.putInPlace(
                     place.result,
@@ -100,10 +100,12 @@ public struct EditedLabels: Sendable, Hashable {
                 )
                 try FileSystem.flush(output.path)
                 notes += output.cleanUp(item.name)
-                isBack = true
+                // Options may have changed since that its labels do not depend on.
+                let isCurrent = ResultFolder(output.item(item.name)).fingerprint == edit.baseFingerprint
+                end = "is in its place again" + (isCurrent ? "" : ", and is made again with the present options")
             }
             if let left = FileSystem.remove(place.folder) { throw BatchError(notRemoved: left) }
-            return notes + ["\(item.name): the model's result is \(isBack ? "in its place again" : "made again")"]
+            return notes + ["\(item.name): the model's result \(end)"]
         }
     }
 }

@@ -6,7 +6,8 @@ import NocturneSystem
 public struct OutputFolder: Sendable {
     /// Of the output folder.
     public let path: String
-    /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders, and nothing else.
+    /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders and
+    /// their edited labels.
     public internal(set) var shard: Int?
     /// The name of the folder in which results are prepared: see ``prepareStaging(before:)``.
     package var stagingName = OutputFolder.firstStaging

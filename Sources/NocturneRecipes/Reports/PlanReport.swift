@@ -143,7 +143,9 @@ package struct PlanReport: Encodable, Sendable {
         found.notes += planned.notes
         // Only recipes with inference left are timed: a step of each.
         let perStep = try await ComputeScope.withPool(of: threads) { scope in
-            try recipes.enumerated().map { planned.needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
+            try recipes.enumerated().map {
+                planned.needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0
+            }
         }
         items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
         (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)

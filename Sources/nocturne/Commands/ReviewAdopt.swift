@@ -53,6 +53,8 @@ extension Review {
 
         /// Keeps the edited map, or forgets it; the run that follows makes the result again.
         private func change() async throws {
+            // Shards have edits of their items, which must not change meanwhile.
+            try await folder.checkIsWhole()
             let items = try await ExistingBatch.contents(of: folder).items
             guard let item = items.first(where: { $0.name == item }) else {
                 throw BatchError(noItem: item, in: folder.path, among: items.map(\.name))
