@@ -174,6 +174,10 @@ struct ShardTests {
             #expect(merged.status == 3, "\(merged.errors)")
             #expect(merged.output.contains("1 without an output that was asked for"), "\(merged.output)")
         }
+        let status = try Tool(["status", bench.output])
+        #expect(status.output.contains("Without an output that was asked for: series"), "\(status.output)")
+        let incomplete = try Tool(["status", bench.output, "--json"]).json()["incomplete"] as? [String: Any]
+        #expect(incomplete?["items"] as? Int == 1 && (incomplete?["example"] as? String)?.hasPrefix("series") == true)
     }
 
     @Test("a shard without a journal is lost, not finished; the others are merged, and its items are processed again")

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneCluster
 import NocturneJournal
 import NocturneOutput
+import NocturneSystem
 
 /// What `status --format prometheus` prints: the state of a batch as metrics.
 struct BatchMetrics {

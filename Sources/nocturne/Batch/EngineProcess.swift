@@ -242,9 +242,9 @@ struct EngineProcess {
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
                 Terminal.printMessage("Continue with: nocturne resume \(request.output.argument)")
             }
-        } else if let text = outcome.remarks.flatMap({ SummaryText.missingOutputs($0, request.output) }) {
+        } else if let text = outcome.remarks.flatMap(SummaryText.missingOutputs) {
             // No event has it.
-            Terminal.printMessage(text)
+            Terminal.printMessage("\(text). Report: \(request.output.report)")
         }
         // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }

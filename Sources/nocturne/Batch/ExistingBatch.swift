@@ -18,6 +18,8 @@ enum ExistingBatch {
         var pause: RunPause?
         /// Nil before the first verification without a fault.
         var verified: VerifiedParts?
+        /// Of the last report; nil before the first one.
+        var remarks: ReportRemarks?
         var counts: BatchCounts { BatchCounts(of: items) }
     }
 
@@ -96,7 +98,8 @@ enum ExistingBatch {
                 items: try await journal.items(),
                 parts: try await journal.parts(),
                 pause: try await journal.value(of: .pause),
-                verified: try await journal.value(of: .verifiedParts)
+                verified: try await journal.value(of: .verifiedParts),
+                remarks: try await journal.value(of: .reportRemarks)
             )
         }
     }

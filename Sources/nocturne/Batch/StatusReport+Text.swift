@@ -25,6 +25,7 @@ extension StatusReport {
         if reused > 0 {
             lines.append("\(counted(reused, "result")) \(reused == 1 ? "was" : "were") taken from other batches.")
         }
+        if let incomplete { lines.append("Without an output that was asked for: \(incomplete.example)") }
         if let verified { lines.append(verified.text) }
         if !verdicts.isEmpty {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")

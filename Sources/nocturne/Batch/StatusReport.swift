@@ -4,6 +4,7 @@ import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 /// What `status` prints.
@@ -21,6 +22,8 @@ struct StatusReport: Encodable {
     let counts: BatchCounts
     /// How many results were taken from other batches.
     let reused: Int
+    /// Completed items without an output that was asked for, as the last report counted them; null where there is none.
+    @Nullable var incomplete: Incomplete?
     /// The names of items that are being processed, also on shards.
     let inFlight: [String]
     /// Items that failed, were cancelled or quarantined, in order of discovery.
@@ -116,6 +119,17 @@ struct StatusReport: Encodable {
         }
     }
 
+    struct Incomplete: Codable, Sendable {
+        let items: Int
+        /// Which output could not be made, of the first item.
+        let example: String
+
+        init?(_ remarks: ReportRemarks) {
+            guard let text = SummaryText.missingOutputs(remarks) else { return nil }
+            (items, example) = (remarks.incomplete, text)
+        }
+    }
+
     struct PauseState: Codable, Sendable {
         /// UTC.
         let since: String
@@ -173,6 +187,7 @@ struct StatusReport: Encodable {
         verified = contents.verified.map(Verified.init)
         counts = contents.counts
         reused = items.count(where: \.isReused)
+        incomplete = contents.remarks.flatMap(Incomplete.init)
         // Without a run, items are `started` only because their run was interrupted.
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }

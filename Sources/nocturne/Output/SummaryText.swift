@@ -62,8 +62,8 @@ enum SummaryText {
     }
 
     /// Which output that was asked for could not be made, of the first item that is without one; nil where none is missing.
-    static func missingOutputs(_ remarks: ReportRemarks, _ output: OutputFolder) -> String? {
-        remarks.notes?[Note.Code.outputMissing.rawValue].map { "\(text($0)). Report: \(output.report)" }
+    static func missingOutputs(_ remarks: ReportRemarks) -> String? {
+        remarks.notes?[Note.Code.outputMissing.rawValue].map(text)
     }
 
     /// What can be done about items that did not complete: a line for each of the five most frequent codes for which there is
