@@ -51,6 +51,13 @@ package struct ReviewFile: Sendable, Codable {
                         + "review page"
                 )
             }
+            // By their times it is decided which mark of a person counts.
+            guard Date(timestamp: mark.time) != nil else {
+                throw refusal(
+                    "the time \"\(mark.time.prefix(80))\" of a mark of \(mark.item.prefix(80)) is not a time as "
+                        + "2026-03-01T10:00:00Z (RFC 3339). Save the file again from the review page"
+                )
+            }
         }
         return file
     }
@@ -59,38 +66,73 @@ package struct ReviewFile: Sendable, Codable {
         switch error {
         case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
         case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty: "it is not valid JSON"
+        case DecodingError.dataCorrupted(let context) where context.codingPath.last?.stringValue == "verdict":
+            "\(place(context)) is not one of \(ReviewVerdict.allCases.map(\.rawValue).joined(separator: ", "))"
         case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
             DecodingError.valueNotFound(_, let context):
-            context.debugDescription
+            "\(place(context)) has no value, or one of another type"
         default: "\(error)"
         }
+    }
+
+    /// Such as `marks[2].verdict`.
+    private static func place(_ context: DecodingError.Context) -> String {
+        let place = context.codingPath.reduce("") { place, key in
+            if let index = key.intValue { return "\(place)[\(index)]" }
+            return place.isEmpty ? key.stringValue : "\(place).\(key.stringValue)"
+        }
+        return place.isEmpty ? "the document" : place
     }
 }
 
 extension ReviewFile {
     /// What importing a file of marks means for a batch: a pure decision.
     package struct Import: Sendable {
-        /// To be recorded in the journal.
+        /// To be recorded in the journal: of each person, item and object the newest of the present result, else of another.
         package private(set) var marks: [ReviewMark] = []
+        /// Marks that are older than the recorded ones of the same persons, which stay.
+        package private(set) var olderCount = 0
         /// Marks of results that have changed since; they are kept and do not count.
         package private(set) var staleCount = 0
         /// Names that the batch does not have.
         package private(set) var unknownItems: [String] = []
 
-        /// Compares marks with the results of a batch: a mark counts only for the fingerprint that was marked. One pass
-        /// over the items, and memory for the marked ones only.
-        package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
+        /// Compares marks with the results and marks of a batch: a mark counts only for the fingerprint that was marked, and in
+        /// place of an older one of the same person. One pass over the items, and memory for the marked ones only.
+        /// - Parameter recorded: the marks that the batch has.
+        package init(_ files: [ReviewFile], items: some Sequence<JournalItem>, recorded: [ReviewMark]) {
             let all = files.flatMap(\.marks)
             let items = items.named(Set(all.map(\.item)))
             var unknown: Set<String> = []
-            for mark in all {
-                guard let fingerprint = items[mark.item]?.fingerprint else {
-                    if unknown.insert(mark.item).inserted { unknownItems.append(mark.item) }
+            unknownItems = all.map(\.item).filter { items[$0] == nil && unknown.insert($0).inserted }
+            let known = Dictionary(recorded.map { (Self.place(of: $0), $0) }) { $1 }
+            let given = all.filter { items[$0.item] != nil }.map { (Self.place(of: $0), $0) }
+            func isOlder(_ mark: ReviewMark, than other: ReviewMark) -> Bool {
+                // A mark of the present result counts, and one of another result does not.
+                let areCurrent = [mark, other].map { $0.fingerprint == items[$0.item]?.fingerprint }
+                return areCurrent[0] == areCurrent[1] ? Self.isOlder(mark, than: other) : areCurrent[1]
+            }
+            let newest = Dictionary(given) { first, next in isOlder(next, than: first) ? first : next }
+            for (place, mark) in newest.sorted(by: { $0.key < $1.key }) {
+                if let other = known[place], isOlder(mark, than: other) {
+                    olderCount += 1
                     continue
                 }
-                if fingerprint != mark.fingerprint { staleCount += 1 }
+                if items[mark.item]?.fingerprint != mark.fingerprint { staleCount += 1 }
                 marks.append(mark)
             }
+        }
+
+        /// What one person has one mark of.
+        private static func place(of mark: ReviewMark) -> String {
+            // None of these texts has a zero byte.
+            [mark.item, mark.object ?? "", mark.rater].joined(separator: "\0")
+        }
+
+        /// By their times.
+        private static func isOlder(_ mark: ReviewMark, than other: ReviewMark) -> Bool {
+            guard let time = Date(timestamp: mark.time), let known = Date(timestamp: other.time) else { return false }
+            return time < known
         }
 
         /// One line for the terminal.
@@ -105,6 +147,10 @@ extension ReviewFile {
             if staleCount > 0 {
                 let fact = staleCount == 1 ? "is of a result that has" : "are of results that have"
                 text += " \(staleCount) \(fact) changed since: not counted."
+            }
+            if olderCount > 0 {
+                let others = olderCount == 1 ? "that of the same person" : "those of the same persons"
+                text += " Left out: \(counted(olderCount, "mark")) older than \(others) in the batch."
             }
             if !unknownItems.isEmpty {
                 text +=

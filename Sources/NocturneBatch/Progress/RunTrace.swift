@@ -210,12 +210,3 @@ extension OutputFolder {
         try write(Array("]}\n".utf8))
     }
 }
-
-extension Date {
-    /// - Parameter timestamp: as events and the journal have it: UTC, RFC 3339, with milliseconds.
-    package init?(timestamp: String) {
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = try? Date(timestamp, strategy: style) else { return nil }
-        self = date
-    }
-}

@@ -58,13 +58,18 @@ struct Review: ParsableCommand {
             let folder = OutputFolder(absolutePath(output))
             // Items of a divided batch are in the journals of its shards until these are merged.
             try await folder.checkIsWhole()
-            if let list {
-                for line in try await ExistingBatch.inputs(of: folder, marked: list) { try Terminal.printResult(line) }
-                return
-            }
             // Read before anything is kept, so that a file that cannot be used leaves all marks as they were.
             let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
             let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
+            // A list alone changes nothing.
+            if list == nil || !files.isEmpty || ranges != nil { try await renew(folder, files, ranges) }
+            guard let list else { return }
+            for line in try await ExistingBatch.inputs(of: folder, marked: list) { try Terminal.printResult(line) }
+        }
+
+        /// Keeps marks and ranges, and writes the page again.
+        /// - Parameter ranges: nil leaves those that the batch has.
+        private func renew(_ folder: OutputFolder, _ files: [ReviewFile], _ ranges: [ReferenceRange]?) async throws {
             // The report is written by one process at a time, and the run writes it anyway.
             if BatchLock.state(of: folder).isHeld {
                 // A run changes no marks and ranges, and SQLite lets one process write after the other.
@@ -72,19 +77,22 @@ struct Review: ParsableCommand {
                     let taken = try await Journal.with(path: folder.journal) {
                         try await Self.keep(files, ranges, in: $0)
                     }
-                    if let taken { try Terminal.printResult(taken) }
+                    if let taken { try show(taken) }
                 }
-                return try Terminal.printResult(
-                    "The page is \(folder.page). The active run renews it, every half minute at most."
-                )
+                return try show("The page is \(folder.page). The active run renews it, every half minute at most.")
             }
             var taken: String?
             let outcome = try await ExistingBatch.renewal(of: folder).write {
                 taken = try await Self.keep(files, ranges, in: $0)
             }
-            if let taken { try Terminal.printResult(taken) }
+            if let taken { try show(taken) }
             if let text = outcome.remarks.unusedRangesText { Terminal.printMessage(text) }
-            try Terminal.printResult("The page is \(folder.page).")
+            try show("The page is \(folder.page).")
+        }
+
+        /// Prints what was done. With a list, standard output has nothing else, since `run --list -` may read it.
+        private func show(_ text: String) throws {
+            if list == nil { try Terminal.printResult(text) } else { Terminal.printMessage(text) }
         }
 
         /// Keeps marks and ranges in the journal; the caller writes the page afterwards.
@@ -98,7 +106,11 @@ struct Review: ParsableCommand {
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return nil }
             // Compared with the present results, so that stale marks can be counted.
-            let taken = ReviewFile.Import(files, items: try await journal.items())
+            let taken = ReviewFile.Import(
+                files,
+                items: try await journal.items(),
+                recorded: try await journal.marks()
+            )
             try await journal.keep(taken.marks)
             return taken.summary
         }
