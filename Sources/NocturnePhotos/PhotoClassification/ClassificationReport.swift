@@ -218,7 +218,8 @@ package struct ClassificationReport {
         heading(ReportText.facts, on: page, y: y + 8)
         var text = ReportText.noFacts
         if let metadata = result.metadata {
-            let age = metadata.ageYears.map { ClinicalMetadata.text($0) } ?? ReportText.unknown
+            let age =
+                metadata.ageYears.map { ClinicalMetadata.text(min($0, ClinicalMetadata.oldest)) } ?? ReportText.unknown
             text = [ReportText.age(age), ReportText.sex(metadata.sex), ReportText.site(metadata.site)].joined(
                 separator: "   "
             )

@@ -154,7 +154,7 @@ package enum ContactSheet {
         }
         y += 14
         let width = page.width - 2 * margin
-        page.paragraph(ReportText.counts(entries.count), y: y, size: 9)
+        page.paragraph(ReportText.counts(entries.count, byRisk: entries.contains { $0.level != nil }), y: y, size: 9)
         y += 12
         // The highest risk first, as it is what a reader looks for.
         let levels = PhotoClassificationResult.Risk.Level.allCases.reversed().map { level in

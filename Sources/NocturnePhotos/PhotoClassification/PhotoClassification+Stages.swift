@@ -75,7 +75,7 @@ extension PhotoClassification {
             // What is not understood has a note already.
             let unknown = source.metadataNotes == nil ? source.metadata?.unknownFields ?? [] : []
             if !unknown.isEmpty { notes.append(ReportText.unknown(unknown)) }
-            if let age = source.metadata?.age, !(0...100).contains(age) {
+            if let age = source.metadata?.age, age > ClinicalMetadata.oldest {
                 notes.append(ReportText.clampedAge(ClinicalMetadata.text(age)))
             }
         }

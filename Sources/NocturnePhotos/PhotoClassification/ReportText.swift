@@ -86,7 +86,10 @@ package enum ReportText {
     )
 
     static func clampedAge(_ age: String) -> Note {
-        Note("classification.ageClamped", "an age of \(own: age) is outside 0 to 100 and was clamped")
+        Note(
+            "classification.ageClamped",
+            "an age of \(own: age) was given to the model as 100, the highest that it takes"
+        )
     }
 
     static let uniformAttention = Note(
@@ -146,8 +149,10 @@ package enum ReportText {
         "Engine: \(name), \(precision). Package \(digest)"
     }
 
-    static func counts(_ total: Int) -> String {
-        counted(total, "picture") + (total == 1 ? "" : ", the highest risk scores first")
+    /// - Parameter byRisk: whether the pictures have levels of risk.
+    static func counts(_ total: Int, byRisk: Bool) -> String {
+        let order = byRisk ? "the highest risk scores first" : "in the order of the leading class's score"
+        return counted(total, "picture") + (total == 1 ? "" : ", " + order)
     }
 
     static func page(_ number: Int, _ count: Int) -> String { "Page \(number) of \(count)" }

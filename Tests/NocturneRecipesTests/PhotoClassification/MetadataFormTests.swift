@@ -133,7 +133,9 @@ struct MetadataFormTests {
         #expect(refusal([]).contains("the table is empty"))
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))
-        #expect(refusal(Array("x,y,y,image".utf8)) == "accepted")
+        #expect(refusal(Array("x,y,y,image,age".utf8)) == "accepted")
+        let noFacts = refusal(Array("image,foo\na,1".utf8))
+        #expect(noFacts.contains("no column has the age, the sex or the site (columns: \"image\", \"foo\")"))
         #expect(refusal([0x50, 0x4B, 3, 4, 20, 0]).contains("Save it as CSV in UTF-8"))
     }
 

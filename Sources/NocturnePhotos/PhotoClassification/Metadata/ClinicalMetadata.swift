@@ -34,8 +34,11 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
             case .female: 1
             case .unknown: 2
             }
-        return [Float(min(max((age ?? 0) / 100, 0), 1)), age == nil ? 1 : 0, code, Float(index)]
+        return [Float(min(max((age ?? 0) / Self.oldest, 0), 1)), age == nil ? 1 : 0, code, Float(index)]
     }
+
+    /// The age in years that the classifier gets for all that are older.
+    static let oldest = 100.0
 
     /// Formats an age, without decimals if it is whole.
     static func text(_ age: Double) -> String {
@@ -114,14 +117,26 @@ extension ClinicalMetadata {
             var age: Double?
             if let text = Self.stated(fields.age) {
                 age = Self.number(text, allowsDecimalComma: fields.allowsDecimalComma)
-                if age == nil { faults.append(Fault(.age, fields.age, text, "is not a number")) }
+                if age == nil {
+                    faults.append(Fault(.age, fields.age, text, "is not a number"))
+                } else if let years = age, !Self.ages.contains(years) {
+                    age = nil
+                    faults.append(Fault(.age, fields.age, text, "is not from 0 to 130 years"))
+                }
             }
             var sex = ClinicalMetadata.Sex.unknown
             if let text = Self.stated(fields.sex) {
                 if let known = Self.sexes[text.lowercased()] {
                     sex = known
                 } else {
-                    faults.append(Fault(.sex, fields.sex, text, "is not one of male, female, m, f, unknown"))
+                    faults.append(
+                        Fault(
+                            .sex,
+                            fields.sex,
+                            text,
+                            "is not one of male, female, m, f, w, männlich, weiblich, unknown"
+                        )
+                    )
                 }
             }
             var site = sites.named(BodySites.unknown) ?? BodySites.unknown
@@ -144,6 +159,9 @@ extension ClinicalMetadata {
             self.faults = faults
             self.assumptions = assumptions
         }
+
+        /// In years: others are mistakes, or in another unit.
+        private static let ages = 0.0...130.0
 
         private static let sexes: [String: ClinicalMetadata.Sex] = [
             "male": .male, "m": .male, "man": .male, "female": .female, "f": .female, "woman": .female,

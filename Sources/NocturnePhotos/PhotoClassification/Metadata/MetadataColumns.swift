@@ -44,6 +44,8 @@ extension MetadataTable {
         /// Why a first row is not used.
         enum Fault: Error, Hashable, Sendable {
             case noPicture
+            /// The pictures have a column, but nothing about the person has.
+            case noFacts
             /// Two columns have this name, which is understood.
             case duplicate(String)
         }
@@ -67,6 +69,7 @@ extension MetadataTable {
                 }
             }
             guard indices[.image] != nil else { throw .noPicture }
+            guard indices.count > 1 else { throw .noFacts }
             self.names = names
             self.indices = indices
         }
@@ -131,14 +134,21 @@ extension MetadataTable.Columns {
             do throws(Fault) {
                 return (try MetadataTable.Columns(first), separator)
             } catch {
-                if case .duplicate(let name) = error {
-                    throw fault("the first row of the metadata names \(list([name])) twice")
+                switch error {
+                case .duplicate(let name): throw fault("the first row of the metadata names \(list([name])) twice")
+                case .noFacts: throw fault(noFacts(first))
+                case .noPicture: if first.count > found.count { found = first }
                 }
-                if first.count > found.count { found = first }
             }
         }
         if found.isEmpty, let unreadable { throw fault("the metadata is not CSV: \(unreadable)") }
         throw fault(noPicture(found, hasNUL: text.contains(0)))
+    }
+
+    private static func noFacts(_ found: [String]) -> String {
+        let names = Meaning.allCases.filter { $0 != .image }.map { $0.names[0] }
+        return
+            "no column has the age, the sex or the site (columns: \(list(found))). Name them \(names.joined(separator: ", "))"
     }
 
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
