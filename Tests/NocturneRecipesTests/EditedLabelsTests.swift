@@ -154,7 +154,7 @@ struct EditedLabelsTests {
             }
         }
         let unknown = refusal(try edited { index, value in index == 0 ? 9 : value })
-        #expect(unknown.contains("1 voxels have the value 9") && unknown.contains("1 above"), "\(unknown)")
+        #expect(unknown.contains("1 voxel has the value 9") && unknown.contains("1 above"), "\(unknown)")
         let renamed = [NIfTIWriter.Label(value: 1, name: "below", color: LabelColor(red: 0, green: 0, blue: 0))]
         #expect(refusal(try edited(names: renamed) { _, value in value }).contains("another order"))
         #expect(refusal(bench.folder("in/missing.nii").path).contains("missing.nii"))

@@ -396,9 +396,6 @@ struct VolumeBatchTests {
         let own = try VolumeFileReader.readLabels(at: path, scope: .serial()).labels
         // Stored from back to front, with its labels numbered otherwise.
         let shape = own.geometry.shape
-        var voxels = try VoxelBuffer<UInt16>(count: shape.count)
-        for index in 0..<shape.count { voxels[shape.count - 1 - index] = own.voxels[index] == 1 ? 7 : 0 }
-        let stored = voxels.frozen()
         let last = own.geometry.affine(SIMD3(Double(shape.x - 1), Double(shape.y - 1), Double(shape.z - 1)))
         let reversed = VolumeGeometry(
             shape: shape,
@@ -410,13 +407,16 @@ struct VolumeBatchTests {
             )
         )
         func compared(
-            _ names: [NIfTIWriter.Label]
+            _ names: [NIfTIWriter.Label],
+            value: UInt16 = 7
         ) async throws -> (result: String, table: String?, remarks: ReportRemarks?) {
             let file = bench.folder("references/one.nii.gz").path
             try FileSystem.makeFolder(bench.folder("references").path)
-            let map = LabelVolume(geometry: reversed, voxels: stored)
+            var voxels = try VoxelBuffer<UInt16>(count: shape.count)
+            for index in 0..<shape.count { voxels[shape.count - 1 - index] = own.voxels[index] == 1 ? value : 0 }
+            let map = LabelVolume(geometry: reversed, voxels: voxels.frozen())
             try NIfTIWriter.writeLabels(map, names: names, forms: nil, to: file, scope: .serial())
-            let output = OutputFolder(bench.folder.path + "/compared-\(names.count)-\(names.first?.name ?? "")")
+            let output = OutputFolder(bench.folder.path + "/compared-\(value)-\(names.first?.name ?? "")")
             let outcome = try await bench.run(
                 SegmentationOptions(given: ["meshes": "none", "compare": bench.folder("references").path]),
                 output: output
@@ -442,11 +442,13 @@ struct VolumeBatchTests {
             "\(other.table ?? "")"
         )
         let unnamed = try await compared([])
-        #expect(unnamed.result.contains("by number, since the file names no labels"))
-        #expect(unnamed.result.contains("\"dice\" : 0,"))
+        #expect(unnamed.result.contains("none of its values is a label of the model: 7"))
+        let numbered = try await compared([], value: 1)
+        #expect(numbered.result.contains("by number, since the file names no labels"))
+        #expect(numbered.result.contains("\"dice\" : 1,") && numbered.remarks?.comparedByNumber == 1)
         #expect(right.remarks?.comparedByNumber == 0 && right.remarks?.notCompared == 0)
         #expect(other.remarks?.comparedByNumber == 0 && other.remarks?.notCompared == 1)
-        #expect(unnamed.remarks?.comparedByNumber == 1 && unnamed.remarks?.notCompared == 0)
+        #expect(unnamed.remarks?.comparedByNumber == 0 && unnamed.remarks?.notCompared == 1)
     }
 
     @Test("An item that needs more than the budget fails with the bytes, and the others go on")

@@ -27,7 +27,7 @@ package struct RadiomicsPair: Sendable {
                 let read = try VolumeFileReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
                 (image, modality) = (read.volume, nil)
                 if read.nonFiniteCount > 0 {
-                    notes.append("\(read.nonFiniteCount) voxels of the image are NaN or infinite")
+                    notes.append("of the image, \(LoadedVolume.text(notFinite: read.nonFiniteCount))")
                 }
             }
             let isFolder = try Self.isFolder(labelsPath)

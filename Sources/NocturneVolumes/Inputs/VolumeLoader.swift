@@ -18,8 +18,13 @@ package struct LoadedVolume: Sendable {
     func noting(notFinite consequence: Sentence) -> LoadedVolume {
         guard let (_, count) = nonFinite else { return self }
         var noted = self
-        noted.notes.append(Note("volume.notFinite", "\(count) voxels are NaN or infinite; " + consequence))
+        noted.notes.append(Note("volume.notFinite", Self.text(notFinite: count) + "; " + consequence))
         return noted
+    }
+
+    /// "3 voxels are NaN or infinite".
+    static func text(notFinite count: Int) -> Sentence {
+        "\(own: counted(count, "voxel is", plural: "voxels are")) NaN or infinite"
     }
 }
 

@@ -9,12 +9,13 @@ extension ItemInspection {
     /// - Parameters:
     ///   - color: the label's, as "#rrggbb"; nil if it does not have one.
     ///   - box: the bounds of the label's voxels; nil if only the volume's are known.
+    ///   - geometry: of the voxels; nil for a surface of contours, which may reach beyond the images.
     mutating func inspect(
         _ mesh: SegmentationResult.Mesh,
         of name: String,
         color: String?,
         within box: SegmentationResult.Box?,
-        _ geometry: VolumeGeometry,
+        _ geometry: VolumeGeometry?,
         margin: Double
     ) throws {
         try inspect(mesh.file) { inspection, path in
@@ -57,7 +58,7 @@ extension ItemInspection {
             } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
                 inspection.add(mesh.file, "encloses \(sums.volume) mm³, result.json states \(mesh.volumeMm3)")
             }
-            if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
+            if let geometry, let far = surface.vertex(outside: box, of: geometry, margin: margin) {
                 inspection.add(
                     mesh.file,
                     "has a vertex at (\(far.x), \(far.y), \(far.z)) mm RAS, outside the voxels of \(name)"

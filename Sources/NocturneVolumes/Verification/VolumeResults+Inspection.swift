@@ -74,8 +74,9 @@ extension ExistingLabelsResult: InspectableResult {
         }
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // Contours keep the object's positions, between voxels too, and their slabs extend half a plane further.
-            try inspection.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
+            // Contours keep the object's positions: between voxels, and beyond the images.
+            let place = source.kind == LabelObject.Kind.structureSet.rawValue ? nil : geometry
+            try inspection.inspect(mesh, of: label.name, color: label.color, within: nil, place, margin: 2)
         }
         try inspection.inspectPictures()
     }

@@ -36,7 +36,8 @@ enum EditedLabelMap {
             guard let name = names[UInt16(value)] else {
                 let known = names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
                 throw LabelMapError(
-                    detail: "\(counts[value]) voxels have the value \(value), which is not a label of the item. "
+                    detail:
+                        "\(counted(counts[value], "voxel has", plural: "voxels have")) the value \(value), which is not a label of the item. "
                         + "Its labels are \(known)"
                 )
             }

@@ -89,10 +89,14 @@ struct ReferenceComparison {
             + LabelComparison.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
 
+    /// - Parameters:
+    ///   - wanted: the labels that are compared.
+    ///   - all: those that the model knows.
     /// - Throws: `CancelledError`, and `AllocationError` or a `VolumeFileError` if memory cannot be allocated.
     func compare(
         _ labels: LabelVolume,
         named wanted: [ModelLabel],
+        among all: [ModelLabel],
         scope: ComputeScope
     ) throws -> (outcome: Outcome?, notes: [Note]) {
         guard let root = options.comparePath else { return (nil, []) }
@@ -127,6 +131,10 @@ struct ReferenceComparison {
         case .failure(let fault): return (nil, note(fault.detail))
         case .success(let found): matching = found
         }
+        if matching.values == nil, let other = try read.labels.values(otherThan: all.map(\.value), scope.flag) {
+            let values = listed(other.map(String.init), most: 8)
+            return (nil, note("it names no labels, and none of its values is a label of the model: \(values)"))
+        }
         let reference = try read.labels.arranged(on: labels.geometry, matching.values, scope)
         return (
             try outcome(name, labels, reference, matching.compared, scope), after(name, matching.notes + readNotes)
@@ -158,5 +166,22 @@ struct ReferenceComparison {
             voxelVolume: labels.geometry.voxelVolume,
             labels: compared
         )
+    }
+}
+
+extension LabelVolume {
+    /// The values of a map, without 0, if none of them is among some.
+    /// - Returns: nil for a map with one of them, and for an empty one.
+    fileprivate func values(otherThan wanted: [UInt16], _ flag: CancellationFlag) throws(CancelledError) -> [UInt16]? {
+        let seen = try voxels.withUnsafeBufferPointer { voxels throws(CancelledError) -> [Bool] in
+            var seen = [Bool](repeating: false, count: 1 << 16)
+            for start in stride(from: 0, to: voxels.count, by: 1 << 24) {
+                try flag.check()
+                for voxel in voxels[start..<min(start + 1 << 24, voxels.count)] { seen[Int(voxel)] = true }
+            }
+            return seen
+        }
+        let found = (1...UInt16.max).filter { seen[Int($0)] }
+        return found.isEmpty || wanted.contains { seen[Int($0)] } ? nil : found
     }
 }

@@ -20,6 +20,8 @@ struct SecondImageFinder {
     private let scope: ComputeScope
     /// By path of the file or the folder.
     private var known: [String: Found] = [:]
+    /// Of all items without a separate image; nil before the folder is read.
+    private var forAll: Found??
 
     init(_ options: SegmentationOptions, scope: ComputeScope) {
         self.options = options
@@ -44,10 +46,21 @@ struct SecondImageFinder {
         return Found(image: none, inputs: [], stamp: "none")
     }
 
-    /// The series that the folder itself holds, in the files directly in it. A single file is that of one item.
+    /// The series that the folder itself holds, in the files directly in it, or why it cannot be measured; nil where the files may be
+    /// images of single items.
     private mutating func seriesForAll(_ root: String) throws -> Found? {
-        let found = try found(FoundFile(path: root, name: (root as NSString).lastPathComponent, root: ""))
-        return found.inputs.count > 1 ? found : nil
+        if let forAll { return forAll }
+        let folder = FoundFile(path: root, name: (root as NSString).lastPathComponent, root: "")
+        let files = FileSystem.isFolder(root) ? Self.files(directlyIn: folder) : []
+        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
+        let isSeries =
+            switch Self.choice(scan) {
+            case .success(let series): series.files.count > 1
+            case .failure: scan.series.contains { $0.files.count > 1 }
+            }
+        let series = isSeries ? try found(scan, of: folder, files) : nil
+        forAll = .some(series)
+        return series
     }
 
     private mutating func found(_ file: FoundFile) throws -> Found {
@@ -85,6 +98,10 @@ struct SecondImageFinder {
     private func dicom(_ place: FoundFile) throws -> Found {
         let files = FileSystem.isFolder(place.path) ? Self.files(directlyIn: place) : [place]
         let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
+        return try found(scan, of: place, files)
+    }
+
+    private func found(_ scan: DICOMScanner.Scan, of place: FoundFile, _ files: [FoundFile]) throws -> Found {
         switch Self.choice(scan) {
         case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
         case .success(let series):

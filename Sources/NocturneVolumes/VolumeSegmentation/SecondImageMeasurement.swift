@@ -75,7 +75,7 @@ struct SecondImageMeasurement {
         }
         var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(about)
         if let (_, count) = read.nonFinite {
-            notes.append(about(Note("volume.notFinite", "\(count) voxels are NaN or infinite and left out")))
+            notes.append(about(Note("volume.notFinite", LoadedVolume.text(notFinite: count) + " and left out")))
         }
         let placed = try LabelsOnGrid(labels, on: read.channels[0].geometry, scope: scope)
         guard placed.voxelsInside > 0 else {

@@ -115,6 +115,7 @@ extension VolumeSegmentation {
         let compared = try ReferenceComparison(options, inferred.source).compare(
             labels,
             named: wanted,
+            among: model.package.labels,
             scope: scope
         )
         let second = try SecondImageMeasurement(inferred.source, options.radiomics.choice).measure(

@@ -10,7 +10,7 @@ extension VolumeSegmentation {
         var read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
         // One NaN in a mean or a standard deviation would make the whole input of the network NaN.
         if let (path, count) = read.nonFinite {
-            throw VolumeError(.notFinite, path: path, "\(count) voxels are NaN or infinite")
+            throw VolumeError(.notFinite, path: path, "\(LoadedVolume.text(notFinite: count))")
         }
         // A label map that was given as an image would get a result that looks valid.
         if source.format.isVolumeFile, item.edit == nil, try model(source.model).takesIntensities {

@@ -123,7 +123,7 @@ struct LabelBench {
 
     // MARK: Slices
 
-    private static func slice(
+    static func slice(
         _ k: Int,
         _ pixels: [UInt16],
         _ shape: VolumeShape,

@@ -155,6 +155,20 @@ struct SecondImageTests {
         #expect(intensity?["minimum"] as? Double == 213)
     }
 
+    @Test("Why the series of the folder itself cannot be measured is a note of each item")
+    func unusableSeries() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        let shape = VolumeShape(x: 20, y: 18, z: 24)
+        let pixels = [UInt16](repeating: 0, count: shape.sliceCount)
+        for k in 0..<12 where k != 5 {
+            try bench.folder.write(LabelBench.slice(k, pixels, shape, nil), to: "gap/\(k).dcm")
+        }
+        try await bench.run(options(bench, "gap"))
+        let notes = try notes(bench, "one")
+        #expect(notes.contains("gap of"), "\(notes)")
+    }
+
     @Test("The option is recorded, and the plan knows of the image")
     func plan() throws {
         let bench = try BatchBench()

@@ -354,4 +354,15 @@ struct BatchVerificationTests {
             "\(faults)"
         )
     }
+
+    @Test("A structure set that reaches beyond the images that are there is verified")
+    func structureSetBeyondImages() async throws {
+        let bench = try LabelBench()
+        try bench.writeStructureSet([("roi", try bench.labels([(4, 1, 14)]))], to: "in/set.dcm")
+        for k in 8..<bench.shape.z { FileSystem.remove(bench.batch.folder("in/ct/\(k).dcm").path) }
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1)
+        #expect(FileSystem.exists(bench.batch.output.item("set") + "/meshes/roi.stl"))
+        #expect(try await VerifiedBatch(output: bench.batch.output, by: bench.batch).faults() == [])
+    }
 }
