@@ -41,6 +41,7 @@ struct CommandLineTests {
             (["retry", bench.output], "Did you mean 'nocturne resume --failed'?"),
             (["resume", bench.output, "--retry-failed"], "Use --failed instead"),
             (["resume", bench.output, "--shards", "2", "--reviewed", "fail"], "cannot be combined"),
+            (["resume", bench.output, "--dry-run", "--reviewed", "fail"], "--list fail`"),
             (["adopt", bench.output, "a", "map.nii"], "Did you mean 'nocturne review adopt'?"),
             (["enrich", bench.output], "Did you mean 'nocturne review titles'?"),
             (["review"], "nocturne review page"),
@@ -216,6 +217,14 @@ struct CommandLineTests {
         let none = try Tool([], environment: ["NOCTURNE_MODELS": "", "XDG_DATA_HOME": "/nowhere"])
         #expect(none.output.contains("No model package is on the search path"), "\(none.output)")
         #expect(none.output.contains("--model FOLDER"))
+    }
+
+    @Test("A plan without any input has no line about memory and time")
+    func emptyPlan() throws {
+        let bench = try ToolBench()
+        let plan = try Tool(["plan", bench.input, "--model", bench.model()])
+        #expect(plan.status == 4 && plan.output.contains("No input was found."), "\(plan.output) \(plan.errors)")
+        #expect(!plan.output.contains("Engine and model"), "\(plan.output)")
     }
 
     @Test("A night from plan to verify")

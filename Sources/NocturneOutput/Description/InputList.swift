@@ -4,7 +4,7 @@ import NocturneSystem
 /// Lists of inputs as text, one a line: the form of `--list` and of `retry.txt`.
 ///
 /// A line that starts with a quotation mark is a JSON string, so that every name can be listed, also one with a line feed.
-/// Empty lines are ignored.
+/// Empty lines and a byte-order mark are ignored.
 public enum InputList {
     /// The line for a path, without its end.
     public static func line(for path: String) -> String {
@@ -18,7 +18,7 @@ public enum InputList {
 
     /// The paths that a text lists; lines that start with # are comments.
     public static func paths(in text: String) -> [String] {
-        text.split(whereSeparator: \.isNewline).compactMap { line in
+        text.withoutByteOrderMark.split(whereSeparator: \.isNewline).compactMap { line in
             if line.hasPrefix("\""), let value = try? JSONValue(parsing: Array(line.utf8)), let path = value.text {
                 return path
             }

@@ -11,6 +11,8 @@ public struct ObjectTextTable: Sendable {
         package let object: Int
         /// At least one.
         package let fields: [ObjectText.Field]
+        /// The item and the object, such as `shelf 12`.
+        fileprivate var place: String { "\(item) \(object)" }
     }
 
     /// In the order of the table.
@@ -20,7 +22,7 @@ public struct ObjectTextTable: Sendable {
     private static let longestText = 1000
 
     /// Reads a CSV file in UTF-8 with the columns `item`, `object` and those of the fields in any order, separated by commas,
-    /// semicolons or tabs. Other columns are ignored, and so are rows without any field.
+    /// semicolons or tabs. Other columns are ignored, and so are rows without any field: they are about what is not known yet.
     /// - Parameter fields: those that the recipes name.
     /// - Throws: ``BatchError`` that names the file, the row and what is expected.
     public static func read(_ path: String, fields: [String]) throws(BatchError) -> ObjectTextTable {
@@ -33,12 +35,24 @@ public struct ObjectTextTable: Sendable {
     /// - Parameters:
     ///   - bytes: a table in UTF-8.
     ///   - fields: those that the recipes name; each is a required column.
-    /// - Throws: ``NamedTable/Fault``, also for an object that is not a number from 1, and for texts of more than 1,000 bytes.
+    /// - Throws: ``NamedTable/Fault``, also for an object that is not a number from 1, for texts of more than 1,000 bytes, and for
+    ///   two rows with other texts of one object.
     package init(_ bytes: [UInt8], fields: [String]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: ["item", "object"] + fields)
-        for row in table.rows {
-            let known = fields.compactMap { name in row[name].map { ObjectText.Field(name: name, value: $0) } }
-            if !known.isEmpty { rows.append(try Self.checked(row, known)) }
+        var first: [String: (number: Int, row: Row)] = [:]
+        for line in table.rows {
+            let known = fields.compactMap { name in line[name].map { ObjectText.Field(name: name, value: $0) } }
+            guard !known.isEmpty else { continue }
+            let row = try Self.checked(line, known)
+            guard let earlier = first.updateValue((line.number, row), forKey: row.place) else {
+                rows.append(row)
+                continue
+            }
+            guard earlier.row == row else {
+                let detail =
+                    "object \(row.object) of \"\(row.item)\" has other texts in row \(earlier.number). Keep one of these rows"
+                throw NamedTable.Fault(row: line.number, detail: detail)
+            }
         }
     }
 
@@ -103,15 +117,16 @@ extension ObjectTextTable {
         public private(set) var texts: [ObjectText] = []
         /// Of rows, such as `shelf 12`, that the batch does not have.
         package private(set) var unknown: [String] = []
+        private var objects = 0
         private var waiting = 0
 
         /// - Parameter parts: of completed items, by their ids.
         public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
             let known = items.named(Set(tables.flatMap(\.rows).map(\.item)))
-            let objects = parts.mapValues { Set($0.map(\.id)) }
+            let numbers = parts.mapValues { Set($0.map(\.id)) }
             for row in tables.flatMap(\.rows) {
-                guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {
-                    unknown.append("\(row.item) \(row.object)")
+                guard let item = known[row.item], numbers[item.id]?.contains(row.object) ?? false else {
+                    unknown.append(row.place)
                     continue
                 }
                 texts.append(
@@ -119,6 +134,8 @@ extension ObjectTextTable {
                 )
             }
             let given = texts.current(for: items)
+            // Of several tables with one object the last one counts.
+            objects = given.values.reduce(0) { $0 + $1.count }
             waiting = parts.reduce(0) { count, own in
                 count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id] == nil }
             }
@@ -127,7 +144,7 @@ extension ObjectTextTable {
         /// For a person, on one line.
         public var summary: String {
             var text =
-                "\(counted(texts.count, "object")) \(texts.count == 1 ? "has" : "have") texts from the tables; \(waiting) still "
+                "\(counted(objects, "object")) \(objects == 1 ? "has" : "have") texts from the tables; \(waiting) still "
                 + "\(waiting == 1 ? "waits" : "wait") for them."
             if let first = unknown.first {
                 text +=

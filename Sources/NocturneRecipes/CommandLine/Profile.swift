@@ -41,8 +41,9 @@ package struct Profile: Sendable {
 
     /// - Parameter name: names the profile in messages.
     package init(text: String, name: String) {
-        lines = zip(1..., text.split(omittingEmptySubsequences: false) { $0.isNewline }).compactMap { number, line in
-            let line = line.trimmingCharacters(in: .whitespaces.union(["\u{FEFF}"]))
+        let all = text.withoutByteOrderMark.split(omittingEmptySubsequences: false) { $0.isNewline }
+        lines = zip(1..., all).compactMap { number, line in
+            let line = line.trimmingCharacters(in: .whitespaces)
             guard !line.isEmpty, !line.hasPrefix("#") else { return nil }
             let text = line.hasPrefix("--") ? line.dropFirst(2) : line[...]
             let option = text.prefix { !$0.isWhitespace && $0 != "=" }

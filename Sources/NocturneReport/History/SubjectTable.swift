@@ -1,5 +1,6 @@
 package import NocturneJournal
 package import NocturneOutput
+import NocturneSystem
 
 /// Which subject each item shows, and when it was made: columns of a table of metadata.
 package struct SubjectTable: Sendable {
@@ -97,10 +98,25 @@ package struct SubjectTable: Sendable {
         )
     }
 
+    /// How many rows name none of these items, as a sentence; nil where all rows name one.
+    package func unmatchedText(_ items: [JournalItem]) -> String? {
+        let known = Set(items.flatMap { Self.names(item: $0.name, path: $0.path) })
+        let unmatched = rows.filter { !known.contains($0.key) }
+        guard let first = unmatched.min(by: { $0.value.number < $1.value.number }) else { return nil }
+        let verb = unmatched.count == 1 ? "names" : "name"
+        return "\(counted(unmatched.count, "row")) of the table of subjects \(verb) no item of these batches, "
+            + "such as row \(first.value.number): \"\(first.key)\"."
+    }
+
     /// The entry of an item, found by its name, the file name of its input, or one of them without its extension.
     package func entry(item: String, path: String) -> Entry? {
+        Self.names(item: item, path: path).lazy.compactMap { rows[$0]?.entry }.first
+    }
+
+    /// What a row may call an item.
+    private static func names(item: String, path: String) -> [String] {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let stem = file.firstIndex(of: ".").map { String(file[..<$0]) } ?? file
-        return [item, file, stem].lazy.compactMap { rows[$0]?.entry }.first
+        return [item, file, stem]
     }
 }

@@ -55,7 +55,9 @@ struct History: AsyncParsableCommand {
             batches.append((output, try await BatchContents.read(OutputFolder(absolutePath(output)))))
         }
         let known = try subjects.map { try SubjectTable.read(absolutePath($0)) }
-        try known?.checkMatches(batches.flatMap(\.contents.items), path: absolutePath(subjects ?? ""))
+        let items = batches.flatMap(\.contents.items)
+        try known?.checkMatches(items, path: absolutePath(subjects ?? ""))
+        if let text = known?.unmatchedText(items) { Terminal.printMessage(text) }
         let history = BatchHistory(batches, subjects: known, only: subject)
         // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }

@@ -59,8 +59,14 @@ struct Resume: EngineCommand {
         if sharding.shards != nil, ended.reviewed != nil {
             throw ValidationError("--shards and --reviewed cannot be combined.")
         }
-        if attempts.dryRun, sharding.shards != nil || ended.reviewed != nil {
-            throw ValidationError("--dry-run cannot be combined with --shards or --reviewed.")
+        if attempts.dryRun, sharding.shards != nil {
+            throw ValidationError("--dry-run and --shards cannot be combined.")
+        }
+        if attempts.dryRun, let verdict = ended.reviewed {
+            throw ValidationError(
+                "--dry-run and --reviewed cannot be combined; `nocturne review \(folder.argument) --list \(verdict.rawValue)` "
+                    + "lists what would be processed again."
+            )
         }
     }
 

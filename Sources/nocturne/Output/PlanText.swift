@@ -76,6 +76,9 @@ struct PlanText {
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes))"
         guard let batch = report.batch else {
             let (count, reused) = (report.items.count, report.items.reusedCount)
+            guard count > 0 else {
+                return "No input was found. Check the path, and the patterns of --include and --exclude."
+            }
             let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
             // Results that are taken from other batches take no inference.
@@ -120,11 +123,7 @@ struct PlanText {
     private func totals() throws -> String {
         var counts = [("to process", 0), ("too large for the memory budget", 0), ("not processed", 0)]
         try report.items.forEach { item in counts[item.problem != nil ? 2 : item.fits ? 0 : 1].1 += 1 }
-        let parts = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
-        guard !parts.isEmpty else {
-            return "No input was found. Check the path, and the patterns of --include and --exclude."
-        }
-        return parts.joined(separator: ", ") + "."
+        return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + "."
     }
 
     /// What the plan changes in the batch, as one line.

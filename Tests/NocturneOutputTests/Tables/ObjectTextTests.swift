@@ -47,6 +47,24 @@ struct ObjectTextTests {
         #expect(throws: (any Error).self) { try ObjectTextTable(latin, fields: fields) }
     }
 
+    @Test("Two rows with other texts of one object are refused; equal and empty ones are not")
+    func repeatedRows() throws {
+        func table(_ rows: String) throws(NamedTable.Fault) -> ObjectTextTable {
+            try ObjectTextTable(Array("item,object,title,author\n\(rows)\n".utf8), fields: fields)
+        }
+        for other in ["a,1,Other,", "a,1,Emma,Jane Austen", "a,1,,Emma"] {
+            let fault = #expect(throws: NamedTable.Fault.self) { try table("a,1,Emma,\na,2,Other,\n\(other)") }
+            #expect(fault?.row == 4)
+            #expect(fault?.detail == "object 1 of \"a\" has other texts in row 2. Keep one of these rows")
+        }
+        let equal = try table("a,1,Emma,\na,1,,\na,1, Emma ,\nb,1,Other,")
+        #expect(equal.rows.map(\.item) == ["a", "b"])
+        let later = try table("a,1,Later,")
+        let taken = ObjectTextTable.Import([equal, later], items: [item("a", 1)], parts: [1: [part(1)]])
+        #expect(taken.summary.hasPrefix("1 object has texts from the tables; 0 still wait"), "\(taken.summary)")
+        #expect(taken.texts.last?.fields.first?.value == "Later")
+    }
+
     @Test("A text is a known title only where that is certain")
     func knownTitles() throws {
         let table = "title,author\nMoby Dick,Herman Melville\nEmma,Jane Austen\nEmmas,\nThe Trial I,\nThe Trial II,\n"

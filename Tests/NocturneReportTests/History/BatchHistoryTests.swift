@@ -109,6 +109,12 @@ struct BatchHistoryTests {
         try table.checkMatches([], path: "/t.csv")
         let error = #expect(throws: BatchError.self) { try table.checkMatches([items[1]], path: "/t.csv") }
         #expect(error?.code == .inputMissing && error?.path == "/t.csv")
+        #expect(
+            table.unmatchedText([items[0]])
+                == "1 row of the table of subjects names no item of these batches, such as row 2: \"x\"."
+        )
+        #expect(table.unmatchedText([items[0], item("x", 3, "")]) == nil)
+        #expect(table.unmatchedText([])?.hasPrefix("2 rows of the table of subjects name no item") == true)
         #expect(error?.detail.contains("Row 2 names \"x\", the first item is \"b\"") == true, "\(error?.detail ?? "")")
     }
 }
