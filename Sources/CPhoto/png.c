@@ -14,7 +14,8 @@ enum {
     // Maximum size and number of the ancillary chunks that are read; those of real files are far smaller.
     maximum_side = 0x7fffffff,
     maximum_chunk_bytes = 4 << 20,
-    maximum_chunks = 1000
+    maximum_chunks = 1000,
+    maximum_pictures = 10000   // that are counted
 };
 
 struct cphoto_png {
@@ -80,26 +81,39 @@ static int model_of(int colour_type)
     }
 }
 
+static uint32_t number(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
 // Whether the chunks before the pixels end inside the file. libpng allocates memory for some of them by their stated
-// length, regardless of its limits, before it detects that the bytes are missing.
-static int chunks_fit(FILE *file)
+// length, regardless of its limits, before it detects that the bytes are missing. Counts the pictures of an animation, too, of
+// which libpng knows nothing: the frames, and the picture that is read where it is not the first of them.
+static int chunks_fit(FILE *file, int32_t *picture_count)
 {
     struct stat status;
     unsigned char head[8];
+    uint32_t frames = 0;
+    int begins_with_frame = 0;
+    *picture_count = 1;
     if (fstat(fileno(file), &status) != 0) return 1;
     for (off_t place = 8; place + 8 <= status.st_size;) {
         // libpng reports read errors.
         if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8) break;
         if (memcmp(head + 4, "IDAT", 4) == 0) break;
-        off_t length = (off_t)head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
+        off_t length = number(head);
         if (length > status.st_size - place - 8) return 0;
+        if (memcmp(head + 4, "fcTL", 4) == 0) begins_with_frame = 1;
+        if (memcmp(head + 4, "acTL", 4) == 0 && length == 8 && fread(head, 1, 4, file) == 4) frames = number(head);
         place += length + 12;
     }
+    if (frames > maximum_pictures) frames = maximum_pictures;
+    if (frames > 0) *picture_count = (int32_t)frames + !begins_with_frame;
     rewind(file);
     return 1;
 }
 
-cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header)
+cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header, cphoto_frame_facts *facts)
 {
     cphoto_png *decoder = calloc(1, sizeof *decoder);
     *made = decoder;
@@ -110,7 +124,7 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
         snprintf(decoder->message, sizeof decoder->message, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
-    if (!chunks_fit(decoder->file)) {
+    if (!chunks_fit(decoder->file, &facts->picture_count)) {
         snprintf(decoder->message, sizeof decoder->message, "the file ends inside a chunk");
         return CPHOTO_CORRUPT;
     }

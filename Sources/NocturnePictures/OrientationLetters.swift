@@ -45,16 +45,16 @@ enum OrientationLetters {
             (columns.lowerBound - gap - width, y), (columns.upperBound + gap, y),
             (x, rows.lowerBound - gap - height), (x, rows.upperBound + gap),
         ]
-        draw(letters, at: places, in: &image)
+        draw(Array(zip(letters, places)), in: &image)
     }
 
-    /// Draws four letters inside the edges of an image.
+    /// Draws the letters of ``placed(_:width:height:)`` in an image.
     static func draw(_ letters: String, inside image: inout RGBImage) {
-        draw(letters, at: places(width: image.width, height: image.height), in: &image)
+        draw(placed(letters, width: image.width, height: image.height), in: &image)
     }
 
-    private static func draw(_ letters: String, at places: [(Int, Int)], in image: inout RGBImage) {
-        for (letter, place) in zip(letters, places) {
+    private static func draw(_ placed: [(Character, (Int, Int))], in image: inout RGBImage) {
+        for (letter, place) in placed {
             forEachPixel(letter, place, of: (image.width, image.height)) { x, y, share in
                 var color = image[x, y]
                 for channel in 0..<3 { color[channel] = mixed(color[channel], share) }
@@ -63,10 +63,15 @@ enum OrientationLetters {
         }
     }
 
-    /// The places of four letters inside the left, right, top and bottom edge of an image.
-    static func places(width across: Int, height down: Int) -> [(Int, Int)] {
+    /// Four letters with their places inside the left, right, top and bottom edge of an image. Opposite ones are left out where
+    /// they would take half of what is between the edges.
+    static func placed(_ letters: String, width across: Int, height down: Int) -> [(Character, (Int, Int))] {
         let (x, y) = ((across - width) / 2, (down - height) / 2)
-        return [(2, y), (across - width - 2, y), (x, 2), (x, down - height - 2)]
+        let places = [(2, y), (across - width - 2, y), (x, 2), (x, down - height - 2)]
+        let pairs = Array(zip(letters, places))
+        let hasSides = across > 4 * width && down >= height
+        let hasEnds = down > 4 * height && across >= width
+        return (hasSides ? Array(pairs.prefix(2)) : []) + (hasEnds ? Array(pairs.dropFirst(2)) : [])
     }
 
     /// The grey or colour of a pixel that a letter covers to a share of 255.

@@ -62,6 +62,17 @@ struct SliceStripTests {
         #expect(strip.cover() == strip.frame(5))
     }
 
+    @Test("Letters at opposite edges are left out where they would hide what is between them")
+    func letters() throws {
+        let strip = try Self.strip(VolumeShape(x: 40, y: 20, z: 5), spacing: SIMD3(1, 1, 1), plane: .coronal)
+        try #require(strip.width == 160 && strip.height == 20)
+        // One value in each row, but for the letters.
+        let frame = strip.frame(0)
+        let columns = (0..<160).filter { x in (0..<20).contains { y in frame[x + 160 * y] != frame[80 + 160 * y] } }
+        #expect(columns.contains { $0 < 16 } && columns.contains { $0 >= 144 })
+        #expect(!columns.contains { (16..<144).contains($0) })
+    }
+
     @Test("Of many slices 200 are chosen evenly")
     func manySlices() throws {
         let strip = try Self.strip(VolumeShape(x: 4, y: 4, z: 301), spacing: SIMD3(1, 1, 1))

@@ -54,6 +54,7 @@ struct PhotoCommandTests {
         let command = ["run", folder("in").path, "--model", kind == "skin" ? skin : books, "--output", output]
         let first = try Tool(command)
         #expect(first.status == 0 && first.errors.contains("6 inputs: 6 completed"), "\(first.errors)")
+        #expect(first.errors.contains("6 items with similar notes, the first one "), "\(first.errors)")
         #expect(try sources(output) == names.sorted())
         // Its own pictures are no inputs of a second run, which does nothing.
         let before = results(output)
@@ -192,6 +193,9 @@ struct PhotoCommandTests {
         #expect(pages.count == 1)
         let check = try Tool(["verify", output])
         #expect(check.status == 0, "\(check.output) \(check.errors)")
+        try FileSystem.write(folder("other.csv").path, Array("item,object,title,author\nother,1,a,b\n".utf8))
+        let other = try Tool(["review", "titles", output, "--import", folder("other.csv").path])
+        #expect(other.status == 4 && other.output.contains("Left out: 1 row"), "\(other.status) \(other.output)")
         try FileSystem.write(folder("wrong.csv").path, Array("title,author\na,b\n".utf8))
         let wrong = try Tool(["review", "titles", output, "--import", folder("wrong.csv").path])
         #expect(wrong.status == 2 && wrong.errors.contains("wrong.csv"), "\(wrong.status) \(wrong.errors)")

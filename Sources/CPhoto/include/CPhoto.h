@@ -38,6 +38,11 @@ typedef struct {
     int64_t layered_bytes;      /* the memory needed for that at full size */
 } cphoto_header;
 
+/* The values of a file that may have several pictures in addition to the common header. */
+typedef struct {
+    int32_t picture_count;      /* at most 10,000 frames are counted in PNG and WebP */
+} cphoto_frame_facts;
+
 /* Irregularities without effect on the pixels, as bits. */
 enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
 
@@ -45,13 +50,14 @@ enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
 typedef int (*cphoto_stop)(const void *context);
 
 typedef struct cphoto_jpeg cphoto_jpeg;
-/* HEIC and WebP, which their libraries decode as a whole. */
+/* HEIC and WebP, which their libraries decode as a whole: layered_bytes are all that decoding needs. */
 typedef struct cphoto_frame cphoto_frame;
 typedef struct cphoto_png cphoto_png;
 
 /* Opens a file and reads its header. The decoder is created (for its message) unless memory runs out; close it. */
 cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **decoder, cphoto_header *header);
-cphoto_code cphoto_png_open(const char *path, cphoto_png **decoder, cphoto_header *header);
+cphoto_code cphoto_png_open(
+    const char *path, cphoto_png **decoder, cphoto_header *header, cphoto_frame_facts *facts);
 void cphoto_jpeg_close(cphoto_jpeg *decoder);
 void cphoto_png_close(cphoto_png *decoder);
 const char *cphoto_jpeg_message(const cphoto_jpeg *decoder);
@@ -100,11 +106,6 @@ typedef struct {
 cphoto_code cphoto_jpeg_encode(
     const uint8_t *rgb, size_t width, size_t height, int quality, cphoto_jpeg_bytes *result);
 void cphoto_jpeg_release(cphoto_jpeg_bytes *result);
-
-/* The values of a file of whole pictures in addition to the common header, whose layered_bytes are all that decoding needs. */
-typedef struct {
-    int32_t picture_count;      /* at most 10,000 are counted in WebP */
-} cphoto_frame_facts;
 
 /*
  * Opens HEIC: the primary picture of a file, turned as the container states. `pixels` limits the pictures that the library accepts.

@@ -59,6 +59,7 @@ public struct PhotoFacts: Hashable, Sendable {
     /// 1, or n where each pixel of the result stands for n × n stored ones.
     public let scaleDenominator: Int
     /// More than one in some TIFFs, DICOM objects, HEIC files and animations; only the first is read, of HEIC the primary one.
+    /// Further pictures behind a JPEG (MPO) are not counted: most are gain maps or small copies of the same picture.
     public let pageCount: Int
     /// The peak memory in bytes while decoding, including the result.
     public let predictedBytes: Int

@@ -5,7 +5,7 @@ public import NocturneSystem
 /// Reads photos: JPEG, PNG, TIFF, HEIC, WebP and DICOM, whatever their names, upright and in 8-bit RGB.
 ///
 /// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
-/// - PNG (libpng): all colour types and depths, interlaced too.
+/// - PNG (libpng): all colour types and depths, interlaced too; of an animation the picture that is shown without it.
 /// - TIFF (libtiff): the first picture; strips or tiles, planes or pixels, whole numbers of 1 to 32 bits, grey, RGB,
 ///   palette, CMYK, and what the library converts; every compression it was built with.
 /// - HEIC (libheif, if it is installed): the primary picture of a file, turned as the container states, whatever Exif states.

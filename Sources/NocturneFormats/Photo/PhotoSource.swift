@@ -59,7 +59,7 @@ final class LibrarySource: PhotoSource {
         let code =
             switch format {
             case .jpeg: cphoto_jpeg_open(path, &decoder, &header)
-            case .png: cphoto_png_open(path, &decoder, &header)
+            case .png: cphoto_png_open(path, &decoder, &header, &frames)
             case .tiff: ctiff_open(path, limits.bytes, &decoder, &header, &pages)
             case .heic: cphoto_heif_open(path, Int64(limits.storedPixels), &decoder, &header, &frames)
             case .webp: cphoto_webp_open(path, &decoder, &header, &frames)
@@ -76,7 +76,9 @@ final class LibrarySource: PhotoSource {
         // Coefficients of the whole picture if it is stored in scans, some rows of every component, the Exif block.
         case .jpeg: workingBytes = Int(header.layered_bytes) + width * 4 * 64 + 1 << 20
         // The library's two rows of up to eight bytes per pixel, one with alpha, and its window.
-        case .png: workingBytes = Int(header.layered_bytes) + width * 24 + 1 << 20
+        case .png:
+            pageCount = Int(frames.picture_count)
+            workingBytes = Int(header.layered_bytes) + width * 24 + 1 << 20
         default:
             pageCount = Int(frames.picture_count)
             workingBytes = Int(header.layered_bytes) + 1 << 20

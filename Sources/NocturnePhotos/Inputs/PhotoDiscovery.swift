@@ -68,11 +68,12 @@ final class PhotoDiscovery: InputClaims {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
         // Read once, for the patient and for the picture.
         var (facts, isDICOM): (Result<PhotoFacts, PhotoError>, Bool)
+        var modality: String?
         request.trace.willRead([file.path])
         do throws(DICOMReadError) {
             let object = try DICOMObject.readHeader(ifDICOM: file.path)
             if let words = object?.patient?.sought { keep(words, below: file.folderPath) }
-            (facts, isDICOM) = (self.facts(of: file, object), object != nil)
+            (facts, isDICOM, modality) = (self.facts(of: file, object), object != nil, object?.modality)
         } catch {
             (facts, isDICOM) = (self.facts(of: file), error.code != .notOpened)
             // A DICOM photo whose patient is unknown is refused: its path may have the patient's name.
@@ -85,7 +86,11 @@ final class PhotoDiscovery: InputClaims {
                 return .none(.discovered(.volume, "a volume; this model takes photos"))
             }
             guard isDICOM else { return .none(.discovered(error.faultCode, text: error.detail)) }
-            return .none(.discovered(.volume, "CT, MR or another DICOM image; this model takes photos"))
+            // Models for volumes do not take other DICOM objects either, such as ultrasound images.
+            guard let modality, ["CT", "MR", "PT"].contains(modality) else {
+                return .none(.discovered(.notForModel, text: error.detail))
+            }
+            return .none(.discovered(.volume, "a CT, MR or PET image; this model takes photos"))
         }
         kept.keep(facts, of: file.path)
         return .member(family: family)

@@ -55,7 +55,7 @@ package final class PhotoTextModel: Sendable {
         }
         let bytes = try FileSystem.read(package.path(of: file))
         guard let text = String(validating: bytes, as: UTF8.self) else { throw fault("is not in UTF-8") }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var lines = text.withoutByteOrderMark.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if lines.last?.isEmpty ?? false { lines.removeLast() }
         let isUsable = lines.allSatisfy { line in
             !line.isEmpty && line.utf8.count <= 64

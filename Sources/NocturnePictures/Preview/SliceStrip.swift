@@ -104,7 +104,7 @@ public struct SliceStrip: Sendable {
         LabelDrawing.forEachOutline(panel.labels(of: labels), width: width) { x, y, label in
             if let place = places[label] { pixels[x + width * y] = place }
         }
-        for (letter, place) in zip(letters, OrientationLetters.places(width: width, height: height)) {
+        for (letter, place) in OrientationLetters.placed(letters, width: width, height: height) {
             OrientationLetters.forEachPixel(letter, place, of: (width, height)) { x, y, share in
                 let below = palette[Int(pixels[x + width * y])]
                 pixels[x + width * y] = grey(OrientationLetters.mixed(below.max(), share))

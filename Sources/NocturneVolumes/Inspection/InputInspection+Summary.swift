@@ -8,7 +8,7 @@ extension InputInspection {
         package struct Reason: Encodable, Sendable, Equatable {
             /// Of inputs, from 1.
             package let count: Int
-            /// With the range of each number that differs between inputs.
+            /// With the range of the one number that differs between inputs, or that of one input where several do.
             package let text: String
         }
 
@@ -39,9 +39,14 @@ extension InputInspection {
             parts(of: text).map { $0.isNumber ? "" : $0.text }
         }
 
-        /// One text for such texts: with the range of a number that differs, or an ellipsis where it is part of a name.
-        static func merged(_ texts: [String]) -> String {
+        /// One text for such texts: with the range of the number that differs, or an ellipsis where it is part of a name.
+        private static func merged(_ texts: [String]) -> String {
             let all = texts.map(parts)
+            let differing = all[0].indices.filter { index in
+                all.contains { $0[index].text != all[0][index].text }
+            }
+            // Two ranges in a sentence do not state which numbers belong together.
+            if differing.count > 1, let first = texts.min() { return "\(first); others have other numbers" }
             return all[0].indices.map { index in
                 let part = all[0][index]
                 let numbers = Set(all.map { $0[index].text }).sorted { (Double($0) ?? 0, $0) < (Double($1) ?? 0, $1) }
@@ -90,7 +95,7 @@ extension InputInspection {
             var details = [
                 "\(facts.uprightWidth)×\(facts.uprightHeight) pixels, \(facts.colourModel.rawValue), \(facts.bitDepth) bit"
             ]
-            let isStack = facts.pageCount > 1
+            let isStack = facts.format == .tiff && facts.pageCount > 1
             if isStack {
                 details.append("\(facts.pageCount) pages: slices for models that take TIFFs, else one photo")
             }

@@ -50,8 +50,8 @@ struct PictureContent {
     func legend(of drawing: Preview.Drawing, _ range: (lower: Double, upper: Double)) -> PictureLegend {
         var legend = PictureLegend(entries: entries, scale: drawing.pixelsPerMm)
         if image != nil {
-            let (width, level) = (range.upper - range.lower, (range.upper + range.lower) / 2)
-            legend.facts.append("W \(Self.short(width)) L \(Self.short(level))\(isCT ? " HU" : "")")
+            let (center, width) = shownWindow(range)
+            legend.facts.append("W \(Self.short(width)) L \(Self.short(center))\(isCT ? " HU" : "")")
         }
         if let crossing = drawing.crossing {
             let place = (0..<3).map { Preview.position(crossing[$0], $0) }.joined(separator: ", ")
@@ -61,6 +61,16 @@ struct PictureContent {
         }
         legend.facts.append(Disclaimer.short)
         return legend
+    }
+
+    /// The window of the header in the numbers of the header, which a viewer shows, too; another one by its range.
+    private func shownWindow(_ range: (lower: Double, upper: Double)) -> (center: Double, width: Double) {
+        if let source = image?.source, source.format == .dicom, let window = source.window, let own = header(source),
+            own == PictureWindow(lower: range.lower, upper: range.upper)
+        {
+            return window.stated
+        }
+        return ((range.upper + range.lower) / 2, range.upper - range.lower)
     }
 
     /// Three digits, or all before the point.

@@ -76,4 +76,7 @@ extension HeaderWindow {
         guard lower.isFinite, upper.isFinite else { return nil }
         self.init(lower: lower, upper: upper)
     }
+
+    /// Centre and width as the header of a DICOM image states them.
+    var stated: (center: Double, width: Double) { ((lower + upper + 1) / 2, upper - lower + 1) }
 }

@@ -59,7 +59,7 @@ extension Review {
                 return
             }
             let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
-            var summary = ""
+            var (summary, matches) = ("", true)
             _ = try await ExistingBatch.renewal(of: folder).write { journal in
                 // Read within the renewal, whose lock keeps a run from changing items and parts meanwhile.
                 let items = try await journal.items()
@@ -68,9 +68,10 @@ extension Review {
                 // What a table or a person gives counts more than a match: it is kept last.
                 let taken = ObjectTextTable.Import(matched + tables, items: items, parts: parts)
                 try await journal.keep(taken.texts)
-                summary = taken.summary
+                (summary, matches) = (taken.summary, !taken.texts.isEmpty || taken.unknown.isEmpty)
             }
             try Terminal.printResult(summary)
+            if !matches { throw NocturneExit.nothingMatched }
         }
     }
 }

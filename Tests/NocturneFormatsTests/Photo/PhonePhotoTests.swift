@@ -53,6 +53,33 @@ struct PhonePhotoTests {
         #expect(webp.orientation == 6 && webp.storedWidth == 120 && webp.uprightWidth == 100)
     }
 
+    @Test("Of an animated PNG the picture in its pixels is read, whether or not it is the first frame, with a note")
+    func animatedPNG() throws {
+        try TemporaryFolder.with { folder in
+            let writer = AnimatedPNGWriter(
+                width: 120,
+                height: 110,
+                palette: nil,
+                frameCount: 2,
+                millisecondsPerFrame: 100
+            )
+            let path = folder("turn.png").path
+            let cover = [UInt8](repeating: 7, count: 120 * 110 * 3)
+            try writer.write(to: path, cover: cover, scope: .serial()) { _ in
+                [UInt8](repeating: 9, count: 120 * 110 * 3)
+            }
+            let photo = try PhotoReader.read(at: path)
+            #expect(photo.image.samples == cover)
+            #expect(photo.facts.pageCount == 3 && photo.facts.notes == [.firstOfPages(3)])
+            // With the chunk of a frame between that of the animation and the pixels, these are the first frame.
+            let file = try FileSystem.read(path)
+            let control = try #require(file.firstRange(of: Array("fcTL".utf8))).lowerBound - 4
+            let begun = Array(file[..<53]) + file[control..<control + 38] + file[53...]
+            let first = try folder.write(begun, to: "first.png").path
+            #expect(try PhotoReader.readHeader(at: first).notes == [.firstOfPages(2)])
+        }
+    }
+
     @Test("Of several pictures one is read, with a note")
     func several() throws {
         let heic = try PhotoReader.readHeader(at: Self.path("heic-two.heic"))

@@ -80,7 +80,8 @@ struct MetadataValueTests {
         #expect(
             found.notes.texts == [
                 "age \"old\" is not a number; it was treated as unknown",
-                "sex \"robot\" is not one of male, female, m, f, w, männlich, weiblich, unknown; it was treated as unknown",
+                "sex \"robot\" is not one of male, female, m, f, w, man, woman, männlich, weiblich, mann, frau, "
+                    + "unknown; it was treated as unknown",
                 "localization \"left toe\" is not one of anterior torso, head/neck, lateral torso, lower extremity, "
                     + "oral/genital, palms/soles, posterior torso, upper extremity, unknown, or a usual name for one, "
                     + "such as back, face or foot; it was treated as unknown",

@@ -173,6 +173,16 @@ struct PhotoTextTests {
         }
     }
 
+    @Test("A byte-order mark before the characters is none of them")
+    func byteOrderMark() async throws {
+        let folder = try TemporaryFolder("nocturne-text")
+        let marked = try [0xEF, 0xBB, 0xBF] + FileSystem.read(Self.reader + "/characters.txt")
+        let bench = try ShelfBench(textModel: try package(in: folder, characters: marked) { $0 })
+        try bench.add("shelf.png", books: books)
+        let (_, output) = try await bench.run()
+        #expect(try readings(output).first?["text"] as? String == "ABA")
+    }
+
     /// A copy of the fixture with other characters and a changed description.
     private func package(
         in folder: TemporaryFolder,

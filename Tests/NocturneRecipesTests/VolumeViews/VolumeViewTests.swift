@@ -83,7 +83,7 @@ struct VolumeViewTests {
         #expect(result["window"] as? [String: Double] == ["lower": -500, "upper": 500])
         #expect(try bench.files("ball") == Self.pictures)
         let notes = result["notes"] as? [String] ?? []
-        #expect(notes.contains { $0.hasSuffix("voxels are NaN or infinite; they are not measured") })
+        #expect(notes.contains { $0.hasSuffix("outside the range of float32; they are not measured") })
         #expect(!notes.contains { $0.contains("label") })
         let table = try String(contentsOfFile: bench.batch.output.statistics, encoding: .utf8)
         #expect(table.contains("image,intensityPercentile99.5,") && table.contains("image,intensityMean,"))
@@ -211,6 +211,19 @@ struct VolumeViewTests {
         let text = try String(contentsOfFile: bench.batch.output.item("ct") + "/result.json", encoding: .utf8)
         #expect(!text.contains("Nobody"))
         #expect(try await VerifiedBatch(output: bench.batch.output, by: bench.batch).faults() == [])
+    }
+
+    @Test("have a legend with the numbers of the header's window, as --window takes them")
+    func headerWindow() async throws {
+        let bench = VolumeViewBench(batch: try LabelBench(window: ("1000", "400")).batch)
+        // All voxels are below these windows: only the legend can differ.
+        var pictures: [[UInt8]] = []
+        for window in [nil, "1000,400", "1000,399"] {
+            let output = OutputFolder(bench.batch.folder("out\(pictures.count)").path)
+            try await bench.run(window.map { ["window": $0] } ?? [:], output: output)
+            pictures.append(try FileSystem.read(output.item("ct") + "/preview.png"))
+        }
+        #expect(pictures[0] == pictures[1] && pictures[0] != pictures[2])
     }
 
     @Test("have their memory planned from the header: voxels, pictures, rendering, and the volume for the page")

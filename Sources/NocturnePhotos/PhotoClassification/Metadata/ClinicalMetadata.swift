@@ -126,17 +126,12 @@ extension ClinicalMetadata {
             }
             var sex = ClinicalMetadata.Sex.unknown
             if let text = Self.stated(fields.sex) {
-                if let known = Self.sexes[text.lowercased()] {
-                    sex = known
+                let word = text.lowercased()
+                if let known = Self.sexes.first(where: { $0.key == word }) {
+                    sex = known.value
                 } else {
-                    faults.append(
-                        Fault(
-                            .sex,
-                            fields.sex,
-                            text,
-                            "is not one of male, female, m, f, w, männlich, weiblich, unknown"
-                        )
-                    )
+                    let words = Self.sexes.map(\.key).joined(separator: ", ")
+                    faults.append(Fault(.sex, fields.sex, text, "is not one of \(own: words), unknown"))
                 }
             }
             var site = sites.named(BodySites.unknown) ?? BodySites.unknown
@@ -163,9 +158,10 @@ extension ClinicalMetadata {
         /// In years: others are mistakes, or in another unit.
         private static let ages = 0.0...130.0
 
-        private static let sexes: [String: ClinicalMetadata.Sex] = [
-            "male": .male, "m": .male, "man": .male, "female": .female, "f": .female, "woman": .female,
-            "männlich": .male, "mann": .male, "weiblich": .female, "w": .female, "frau": .female,
+        /// In the order in which messages list them.
+        private static let sexes: KeyValuePairs<String, ClinicalMetadata.Sex> = [
+            "male": .male, "female": .female, "m": .male, "f": .female, "w": .female, "man": .male, "woman": .female,
+            "männlich": .male, "weiblich": .female, "mann": .male, "frau": .female,
         ]
 
         private static func understood(_ sites: [String]) -> String {
