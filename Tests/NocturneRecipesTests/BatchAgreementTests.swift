@@ -31,4 +31,21 @@ struct BatchAgreementTests {
         #expect(try compare(bench.output.item("one"), other.item("one")).dice == 0.125)
         #expect(try compare(other.item("one"), other.item("larger")).problem?.contains("20 x 18 x 25") == true)
     }
+
+    @Test("has the difference of volumes as the second minus the first, relative to the first")
+    func volumes() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii", edge: 8)
+        try await bench.run()
+        let other = OutputFolder(bench.folder("other").path)
+        try bench.addBox("one.nii", edge: 10)
+        try await bench.run(output: other)
+        let found = try RecipeResults().agreement(bench.output.item("one"), other.item("one"), scope: .serial())
+        func value(_ measure: String) -> Double? {
+            found.measures.first { $0.measure == measure && $0.label == "above" }?.value
+        }
+        // 10 x 10 x 10 and 8 x 8 x 8 voxels.
+        #expect(try #require(value("volumeDifference")) > 0)
+        #expect(value("relativeVolumeDifference") == 0.953125)
+    }
 }

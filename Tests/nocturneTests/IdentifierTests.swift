@@ -88,7 +88,7 @@ struct IdentifierTests {
         #expect(tool.status == 3, "\(tool.errors)")
         let found = try shared(bench)
         let account = try #require(found.first { $0.name == "batch.json" }).text
-        #expect(account.contains(": 13824 voxels are NaN or infinite"))
+        #expect(account.contains(": 13824 voxels are NaN, infinite or outside the range of float32"))
         #expect(account.contains("1 copy was omitted"))
         #expect(account.contains("/\(name)_bad.nii: 13824 voxels") == (word == "keep"))
         #expect(found.contains { $0.name.contains(Self.uid) || $0.text.contains(Self.uid) } == (word == "keep"))

@@ -172,7 +172,7 @@ enum ObjectCheck {
     private static func checkPlace(_ slice: DICOMSlice) throws(DICOMReadError) {
         guard slice.plane.rescaleSlope != 0 else {
             throw slice.error(
-                .unsupportedPixels,
+                .unusableValue,
                 "RescaleSlope (0028,1053) is 0, which makes all voxels equal: export the series again, or correct the element"
             )
         }

@@ -51,8 +51,8 @@ public struct PETHeader: Sendable, Hashable {
     public var philipsActivityFactor: Double?
     /// On the values above that are there.
     var remarks: [ValueRemark] = []
-    /// Whether all slices state the same, but for the time of their acquisition.
-    public var isConsistent = true
+    /// The first element that the slices state differently, but for the time of their acquisition; nil where there is none.
+    public var differingElement: String?
 
     /// Nothing is stated.
     public init() {}
@@ -73,14 +73,37 @@ extension PETHeader {
             Result(catching: { () throws(DICOMReadError) in try PETHeader(path: paths[index]) })
         }.map { try $0.get() }
         self = headers.first ?? PETHeader()
-        isConsistent = headers.allSatisfy { other in
-            var other = other
-            other.acquisition = acquisition
-            return other == self
-        }
+        let first = self
+        differingElement =
+            Self.comparedElements.first { element in !headers.allSatisfy { element.isSame(first, $0) } }?.name
         acquisition = headers.compactMap(\.acquisition).min { first, second in
             (first.day ?? 0, first.seconds) < (second.day ?? 0, second.seconds)
         }
+    }
+
+    /// All but the acquisition: slices are acquired one after the other.
+    private static var comparedElements: [(name: String, isSame: (PETHeader, PETHeader) -> Bool)] {
+        [
+            ("Units (0054,1001)", { $0.units == $1.units }),
+            ("SUVType (0054,1006)", { $0.suvType == $1.suvType }),
+            ("CorrectedImage (0028,0051)", { $0.corrections == $1.corrections }),
+            ("DecayCorrection (0054,1102)", { $0.decayCorrection == $1.decayCorrection }),
+            ("PatientWeight (0010,1030)", { $0.weight == $1.weight }),
+            (
+                "RadiopharmaceuticalInformationSequence (0054,0016)",
+                { $0.radiopharmaceuticals == $1.radiopharmaceuticals }
+            ),
+            ("RadionuclideTotalDose (0018,1074)", { $0.totalDose == $1.totalDose }),
+            ("RadionuclideHalfLife (0018,1075)", { $0.halfLife == $1.halfLife }),
+            (
+                "RadiopharmaceuticalStartTime (0018,1072) or RadiopharmaceuticalStartDateTime (0018,1078)",
+                { ($0.injection, $0.statesOneInjection) == ($1.injection, $1.statesOneInjection) }
+            ),
+            ("SeriesDate (0008,0021) or SeriesTime (0008,0031)", { $0.series == $1.series }),
+            ("the SUV factor of Philips (7053,1000)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
+            ("the activity factor of Philips (7053,1009)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
+            ("the notation of an element", { $0.remarks == $1.remarks }),
+        ]
     }
 
     /// Reads one header.

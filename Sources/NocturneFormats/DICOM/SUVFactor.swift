@@ -19,7 +19,7 @@ public struct SUVFactor: Sendable, Hashable {
     /// - Throws: why there is no factor.
     public init(_ header: PETHeader) throws(Refusal) {
         guard let units = header.units else { throw .unitsMissing }
-        guard header.isConsistent else { throw .slicesDiffer }
+        if let element = header.differingElement { throw .slicesDiffer(element) }
         if units != "GML", let fault = header.remarks.first(where: \.isUnusable) { throw .unusable(fault.description) }
         let found = try Self.found(header, units)
         guard Self.plausible.contains(found.factor) else { throw .implausible }
@@ -116,7 +116,8 @@ public struct SUVFactor: Sendable, Hashable {
         /// Values that are SUV already, but by something else than body weight.
         case otherType(String)
         case countsWithoutFactor
-        case slicesDiffer
+        /// The element that the slices of one series state differently.
+        case slicesDiffer(String)
         case notCorrected([String])
         case otherDecayCorrection(String?)
         case weightMissing
@@ -141,7 +142,7 @@ public struct SUVFactor: Sendable, Hashable {
             case .otherType(let type): "the values are SUV by \(type) (SUVType 0054,1006), not by body weight"
             case .countsWithoutFactor:
                 "Units (0054,1001) is CNTS, and the factor of Philips (7053,1000) or (7053,1009) is missing or 0"
-            case .slicesDiffer: "the headers of the slices contradict each other"
+            case .slicesDiffer(let element): "the slices of the series differ in \(element)"
             case .notCorrected(let missing):
                 "CorrectedImage (0028,0051) does not have " + missing.joined(separator: " and ")
             case .otherDecayCorrection(let found):

@@ -29,7 +29,8 @@ enum SliceSplitting {
         for trait in SeriesSplitCriterion.forAllSeries {
             parts = parts.flatMap { part in
                 let split = split(part, by: trait)
-                return leavesNoRemainders(split) ? split : [part]
+                // Resampling closes the gap that a slice leaves.
+                return leavesNoRemainders(split) && (corrects || !leavesGap(split, of: part)) ? split : [part]
             }
         }
         return parts.flatMap { splitRepetitions($0, SeriesSplitCriterion.forRepeatedPositions, depth: 0) }
@@ -58,6 +59,25 @@ enum SliceSplitting {
         let all = parts.reduce(0) { $0 + $1.slices.count }
         let largest = parts.map(\.slices.count).max() ?? 0
         return largest >= 10 && largest * 10 >= all * 9
+    }
+
+    /// Whether single slices of another size or pixel spacing lie where the others have a gap. Undivided, the stack has an error that names
+    /// such a slice; divided, its slices would seem to be missing.
+    private static func leavesGap(_ parts: [Part], of whole: Part) -> Bool {
+        guard parts.contains(where: { $0.slices.count == 1 }),
+            let largest = parts.max(by: { $0.slices.count < $1.slices.count }),
+            fault(of: largest.slices) == .missingSlices, let code = fault(of: whole.slices)
+        else { return false }
+        return [.matricesDiffer, .pixelSpacingsDiffer].contains(code)
+    }
+
+    private static func fault(of slices: [DICOMSlice]) -> DICOMReadError.Code? {
+        do {
+            _ = try SliceStack(of: slices)
+            return nil
+        } catch {
+            return error.error.code
+        }
     }
 
     // MARK: Slabs

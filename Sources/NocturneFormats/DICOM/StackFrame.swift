@@ -117,8 +117,8 @@ struct StackFrame {
             if slice.plane.rows != first.plane.rows || slice.plane.columns != first.plane.columns {
                 throw slice.error(
                     .matricesDiffer,
-                    "\(slice.plane.columns ?? 0)×\(slice.plane.rows ?? 0) pixels, but \(first.plane.columns ?? 0)×"
-                        + "\(first.plane.rows ?? 0) in \(first.object.fileName) of the same series"
+                    "\(slice.name) has \(slice.plane.columns ?? 0)×\(slice.plane.rows ?? 0) pixels, but "
+                        + "\(first.name) of the same series has \(first.plane.columns ?? 0)×\(first.plane.rows ?? 0)"
                 )
             }
             let other = SIMD2(slice.plane.columnSpacing ?? 0, slice.plane.rowSpacing ?? 0)
@@ -127,8 +127,8 @@ struct StackFrame {
             if difference.x > allowed.x || difference.y > allowed.y {
                 throw slice.error(
                     .pixelSpacingsDiffer,
-                    "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
-                        + "\(spacing.y) × \(spacing.x) mm in \(first.object.fileName) of the same series"
+                    "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm in \(slice.name), but "
+                        + "\(spacing.y) × \(spacing.x) mm in \(first.name) of the same series"
                 )
             }
         }

@@ -66,7 +66,7 @@ package protocol RecipeKind: Sendable {
     /// - Throws: ``LabelMapError``; `CancelledError`.
     static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String
 
-    /// Agreement of two results of one input, with the measures of `--compare`.
+    /// Agreement of two results of one input, with the measures of `--compare`; the first result is the reference.
     /// - Throws: ``LabelMapError`` when they cannot be compared; `CancelledError`; `AllocationError`.
     static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic]
 

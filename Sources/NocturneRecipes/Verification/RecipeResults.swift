@@ -69,7 +69,8 @@ package struct RecipeResults: ResultInspection {
         }
     }
 
-    /// Agreement of two results of one input, with the measures of `--compare`; none for kinds without label maps.
+    /// Agreement of two results of one input, with the measures of `--compare`; the first is the reference. None for kinds without
+    /// label maps.
     /// - Returns: the measures, or why the two cannot be compared.
     /// - Throws: `FileSystemError`, `DecodingError`, `CancelledError`, `AllocationError`.
     package func agreement(

@@ -110,13 +110,15 @@ public struct ItemRemoval: Sendable {
     /// What the journal keeps of an item that was removed: it reveals nothing to a person who does not know the item.
     package static func digest(_ key: String) -> String { ContentDigest.of("removed " + key).hex }
 
-    /// A path that other items share does not identify those that are removed.
-    private static func traces(_ items: [JournalItem], others: [JournalItem]) -> Traces {
-        let paths = Set(others.map(\.path))
+    /// A path or fingerprint that other items share does not identify those that are removed: a result that was withdrawn has that of the
+    /// item that took its place.
+    package static func traces(_ items: [JournalItem], others: [JournalItem]) -> Traces {
+        let (paths, fingerprints) = (Set(others.map(\.path)), Set(others.map(\.fingerprint)))
         let own = items.map(\.path).filter { path in
             !paths.contains(path) && !paths.contains { $0.hasPrefix(path + "/") }
         }
-        return Traces(names: items.map(\.name), marks: items.map(\.fingerprint) + own)
+        let marks = items.map(\.fingerprint).filter { !fingerprints.contains($0) }
+        return Traces(names: items.map(\.name), marks: marks + own)
     }
 
     /// Searches every byte. What the batch has written of other items may have names as ordinary words.

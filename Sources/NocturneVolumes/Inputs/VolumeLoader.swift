@@ -10,10 +10,10 @@ package struct LoadedVolume: Sendable {
     var channels: [Volume]
     /// Of discovery and of the readers.
     var notes: [Note]
-    /// The first file with voxels that are NaN or infinite, and their number.
+    /// The first file with voxels that are NaN or infinite as float32, and their number.
     var nonFinite: (path: String, count: Int)?
 
-    /// With a note about voxels that are NaN or infinite.
+    /// With a note about voxels that are NaN or infinite as float32.
     /// - Parameter consequence: what becomes of them.
     func noting(notFinite consequence: Sentence) -> LoadedVolume {
         guard let (_, count) = nonFinite else { return self }
@@ -22,9 +22,9 @@ package struct LoadedVolume: Sendable {
         return noted
     }
 
-    /// "3 voxels are NaN or infinite".
+    /// "3 voxels are NaN, infinite or outside the range of float32".
     static func text(notFinite count: Int) -> Sentence {
-        "\(own: counted(count, "voxel is", plural: "voxels are")) NaN or infinite"
+        "\(own: counted(count, "voxel is", plural: "voxels are")) NaN, infinite or outside the range of float32"
     }
 }
 
@@ -104,7 +104,7 @@ enum VolumeErrorCode: String, FormatErrorCode {
     case damagedRecord
     /// The volume's files differ from what was found when the inputs were searched.
     case sourceChanged
-    /// Voxels are NaN or infinite.
+    /// Voxels are NaN, infinite or outside the range of float32.
     case notFinite
     /// More labels overlap in one place than a label map can hold.
     case tooManyOverlaps

@@ -116,7 +116,8 @@ extension LabelVolume {
 enum LabelMapComparison {
     /// Agreement of the labels that both maps have, matched by their names.
     /// - Parameters:
-    ///   - first: the folder of a result, of which the grid and the names are taken.
+    ///   - first: the folder of the result that is the reference, of which the grid and the names are taken: differences are the second
+    ///     minus the first.
     ///   - second: the folder of the other.
     /// - Throws: ``LabelMapError`` when they cannot be compared; `CancelledError`; `AllocationError`.
     static func rows(_ first: String, _ second: String, scope: ComputeScope) throws -> [Statistic] {
@@ -136,8 +137,8 @@ enum LabelMapComparison {
             guard !matched.isEmpty else { throw LabelMapError(detail: "they have no label with the same name") }
             let table = Dictionary(matched.map { ($0.other, $0.value) }) { first, _ in first }
             let compared = try LabelComparison.compare(
-                labels: own.labels,
-                reference: try other.labels.arranged(on: own.labels.geometry, table, scope),
+                labels: try other.labels.arranged(on: own.labels.geometry, table, scope),
+                reference: own.labels,
                 values: matched.map(\.value),
                 scope: scope
             )

@@ -31,7 +31,8 @@ struct MeasuredUnit: Sendable {
         switch Result(catching: { () throws(SUVFactor.Refusal) in try SUVFactor(header) }) {
         case .success(let factor): self.init(ImageUnit.suv, factor, header.notes)
         case .failure(let refusal):
-            let isActivity = header.units == "BQML" && header.isConsistent
+            // Discovery refuses series whose slices have other units than the first one.
+            let isActivity = header.units == "BQML"
             let meaning = isActivity ? "in Bq/ml" : "as stored"
             let note = Note("pet.noSUV", "no SUV, intensities are \(own: meaning): \(refusal)")
             self.init(isActivity ? ImageUnit.activity : ImageUnit.unknown, nil, [note])

@@ -139,7 +139,7 @@ struct SUVFactorTests {
                 $0.philipsSUVFactor = 0
             }
         ),
-        (.slicesDiffer, { $0.isConsistent = false }),
+        (.slicesDiffer("PatientWeight (0010,1030)"), { $0.differingElement = "PatientWeight (0010,1030)" }),
         (.notCorrected(["ATTN"]), { $0.corrections = ["DECY"] }),
         (.notCorrected(["ATTN", "DECY"]), { $0.corrections = [] }),
         (.otherDecayCorrection("NONE"), { $0.decayCorrection = "NONE" }),
@@ -173,7 +173,7 @@ struct SUVFactorTests {
         let (expected, change) = Self.refusals[index]
         let found = #expect(throws: SUVFactor.Refusal.self) { try SUVFactor(Self.changed(change)) }
         #expect(found == expected)
-        #expect(expected.description.contains("0") || expected == .slicesDiffer)
+        #expect(expected.description.contains("0"))
     }
 
     // MARK: Headers
@@ -234,12 +234,15 @@ struct SUVFactorTests {
         }
         let found = try header([second])
         #expect(found.injection == .init(day: 8999, seconds: 23 * 3600 + 1800.25))
-        #expect(found.radiopharmaceuticals == 2 && found.suvType == "LBM" && found.isConsistent)
+        #expect(found.radiopharmaceuticals == 2 && found.suvType == "LBM" && found.differingElement == nil)
         #expect(found.philipsSUVFactor == 0.0005 && found.philipsActivityFactor == 1.5)
         #expect(found.totalDose == nil && found.halfLife == nil)
         let foreign = slice(1, time: "100000") { $0.text(0x7053_1000, "DS", "0.0005") }
         #expect(try header([foreign]).philipsSUVFactor == nil)
-        #expect(try !header([slice(1, time: "100000"), second]).isConsistent)
+        #expect(try header([slice(1, time: "100000"), second]).differingElement == "SUVType (0054,1006)")
+        let heavier = slice(2, time: "100000") { $0.text(0x0010_1030, "DS", "80") }
+        let mixed = try header([slice(1, time: "100000"), heavier])
+        #expect(mixed.differingElement == "PatientWeight (0010,1030)" && mixed.units == "BQML")
     }
 
     /// A slice whose data set, or the item of the dose, states a text.

@@ -81,6 +81,26 @@ struct SeriesTriageTests {
         #expect(try problem(skewed).code == .orientationInvalid)
     }
 
+    @Test("one slice of another size in a long series is named, and the others are not refused for a gap")
+    func oddSize() throws {
+        var slices = TestSlice.stack(20)
+        slices[7].change = { $0.short(0x0028_0011, 4) }
+        let files = Dictionary(
+            uniqueKeysWithValues: slices.enumerated().map { ("\($0.offset + 10).dcm", $0.element.file()) }
+        )
+        try withScan(files) { scan in
+            let problem = try #require(scan.series.first?.problem)
+            #expect(scan.series.count == 1 && problem.code == .matricesDiffer)
+            #expect(problem.detail == "17.dcm has 4×6 pixels, but 10.dcm of the same series has 8×6")
+        }
+        // Beyond the stack it leaves no gap.
+        slices[7].change = { _ in }
+        slices[19].change = { $0.short(0x0028_0011, 4) }
+        try withScan(shuffledFiles(slices)) { scan in
+            #expect(scan.series.map { $0.problem?.code } == [.singleSlice, nil])
+        }
+    }
+
     @Test("a spacing that no pixel has is told, on a stack that leans too", arguments: ["1e-20", "0", "1e5"])
     func pixelSpacing(_ text: String) throws {
         var slices = TestSlice.stack(4)
@@ -167,7 +187,7 @@ struct SeriesTriageTests {
         #expect(try code { $0.short(0x0028_0100, 12) } == .unsupportedPixels)
         #expect(try code { $0.short(0x0028_0102, 16) } == .unsupportedPixels)
         #expect(try code { $0.short(0x0028_0103, 7) } == .unsupportedPixels)
-        #expect(try code { $0.text(0x0028_1053, "DS", "0") } == .unsupportedPixels)
+        #expect(try code { $0.text(0x0028_1053, "DS", "0") } == .unusableValue)
         #expect(try code { $0.short(0x0028_0010, 65535) } == .wrongPixelLength)
         #expect(try code { $0.short(0x0028_0010, 0) } == .badDimensions)
         #expect(try code { $0.short(0x0028_0011, 0) } == .badDimensions)

@@ -137,7 +137,7 @@ struct StatedValueTests {
     @Test("a slope of 0 is refused with what to do")
     func slopeOfZero() throws {
         let problem = try #require(try scanned { $0.text(Self.slope, "DS", "0") }.problem)
-        #expect(problem.code == .unsupportedPixels && problem.detail.contains("export the series again"))
+        #expect(problem.code == .unusableValue && problem.detail.contains("export the series again"))
     }
 
     @Test("one pixel distance holds for both directions, and commas are read in both")

@@ -148,6 +148,17 @@ struct NIfTIReaderTests {
         }
     }
 
+    @Test("Finite numbers outside the range of float32 are counted with those that are not finite")
+    func outOfRange() throws {
+        try TemporaryFolder.with { folder in
+            let file = HandmadeNIfTI(dataType: StoredVoxelType.float64.rawValue)
+            var values = (0..<file.voxelCount).map(Double.init)
+            (values[3], values[10]) = (1e300, -3.5e38)
+            let path = try folder.write(file.file(values), to: "a.nii").path
+            #expect(try VolumeFileReader.readVolume(at: path, scope: .serial()).nonFiniteCount == 2)
+        }
+    }
+
     @Test("Extensions, intent and units come with the header")
     func extensions() throws {
         try TemporaryFolder.with { folder in

@@ -60,14 +60,18 @@ struct PETTests {
     @Test("A series in a folder of the item's name is given as SUV, and without what SUV needs in Bq/ml with a note")
     func secondSeries() async throws {
         let bench = try BatchBench()
-        for name in ["one", "sub/deep", "light", "counts"] { try bench.addBox(name + ".nii") }
+        for name in ["one", "sub/deep", "light", "counts", "mixed"] { try bench.addBox(name + ".nii") }
         let series = PETBench(batch: bench)
         try series.addSeries("pet/one")
         try series.addSeries("pet/sub/deep")
         try PETBench(batch: bench, changes: [0x0010_1030: ""]).addSeries("pet/light")
         try PETBench(batch: bench, changes: [0x0054_1001: "CNTS"]).addSeries("pet/counts")
+        try series.addSeries("pet/mixed")
+        try PETBench(batch: bench, changes: [0x0010_1030: "80"]).addSeries("heavier")
+        try FileManager.default.removeItem(at: bench.folder("pet/mixed/3.dcm"))
+        try FileManager.default.copyItem(at: bench.folder("heavier/3.dcm"), to: bench.folder("pet/mixed/3.dcm"))
         let outcome = try await bench.run(options(bench.folder("pet")))
-        #expect(outcome.counts.completed == 4)
+        #expect(outcome.counts.completed == 5)
 
         let mean = Self.values.reduce(0, +) / 64
         let largest = try #require(Self.values.max())
@@ -88,6 +92,7 @@ struct PETTests {
         }
         for (item, unit, reason) in [
             ("light", "Bq/ml", "PatientWeight (0010,1030) is missing"), ("counts", "image value", "(7053,1000)"),
+            ("mixed", "Bq/ml", "the slices of the series differ in PatientWeight (0010,1030)"),
         ] {
             #expect(try second(bench, item)?["mean"] as? Double == mean)
             let image = try #require(try result(bench, item)["secondImage"] as? [String: Any])
@@ -95,7 +100,7 @@ struct PETTests {
             let text = try notes(bench, item)
             #expect(text.contains("no SUV") && text.contains(reason), "\(text)")
         }
-        for item in ["one", "deep", "light", "counts"] { try check(bench, item) }
+        for item in ["one", "deep", "light", "counts", "mixed"] { try check(bench, item) }
         let table = try String(contentsOfFile: bench.output.statistics, encoding: .utf8)
         #expect(mean == 2775)
         #expect(table.contains(",g/ml,") && table.contains("above,secondImageMean,2775,Bq/ml,"), "\(table)")

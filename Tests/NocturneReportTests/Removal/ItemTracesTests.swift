@@ -1,4 +1,5 @@
 import Foundation
+import NocturneJournal
 import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
@@ -6,6 +7,17 @@ import Testing
 
 @Suite("Traces of items in files")
 struct ItemTracesTests {
+    @Test("are their own names, and paths and fingerprints that no other item has")
+    func shared() {
+        func item(_ name: String, _ path: String, _ fingerprint: String, _ state: ItemState) -> JournalItem {
+            JournalItem(id: 1, key: name, name: name, path: path, fingerprint: fingerprint, state: state)
+        }
+        let removed = [item("a", "/in/a.nii", "f1", .completed), item("b", "/in/b.nii", "f2", .completed)]
+        // Withdrawn: its files stay, and are the batch's.
+        let traces = ItemRemoval.traces(removed, others: [item("a@other", "/in/a.nii", "f1", .skipped)])
+        #expect(traces.names == ["a", "b"] && traces.marks == ["f2", "/in/b.nii"])
+    }
+
     @Test("are found in a file of any length, as whole names, wherever the pieces begin and end")
     func pieces() throws {
         let folder = try TemporaryFolder()
