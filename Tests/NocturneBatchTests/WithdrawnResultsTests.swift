@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import NocturneOutput
 import Testing
 
@@ -16,6 +17,10 @@ struct WithdrawnResultsTests {
         return WithdrawnResults(description, withUnselected: withUnselected)
     }
 
+    private func result(_ path: String, _ model: String = "organs", isReplaced: Bool = false) -> AbsentResult {
+        AbsentResult(id: 1, path: path, model: model, name: "x", isReplaced: isReplaced)
+    }
+
     @Test(
         "are those of an input or a model that is not given; those of files that were deleted stay",
         arguments: [
@@ -27,12 +32,17 @@ struct WithdrawnResultsTests {
         ]
     )
     func given(path: String, model: String, isWithdrawn: Bool) {
-        #expect(withdrawn().contains(path: path, model: model) { _ in true } == isWithdrawn)
-        #expect(withdrawn(withUnselected: true).contains(path: path, model: model) { _ in false } == isWithdrawn)
+        #expect(withdrawn().contains(result(path, model)) { _ in true } == isWithdrawn)
+        #expect(withdrawn(withUnselected: true).contains(result(path, model)) { _ in false } == isWithdrawn)
     }
 
     @Test("are those of files that are there and are no longer selected, once the selection has changed")
     func unselected() {
-        #expect(withdrawn(withUnselected: true).contains(path: "/in/a/x.nii", model: "organs") { $0 == "/in/a/x.nii" })
+        #expect(withdrawn(withUnselected: true).contains(result("/in/a/x.nii")) { $0 == "/in/a/x.nii" })
+    }
+
+    @Test("are those whose files other items are made of")
+    func replaced() {
+        #expect(withdrawn().contains(result("/in/a/x.nii", isReplaced: true)) { _ in true })
     }
 }

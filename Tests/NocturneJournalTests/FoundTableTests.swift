@@ -78,7 +78,7 @@ struct FoundTableTests {
         try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
         try journal.found.order()
         #expect(try journal.found.candidates(after: 0).compactMap(\.before?.name) == ["b", "c", "d", "e"])
-        #expect(try await journal.absentCount() == 1)
+        #expect(try await journal.absentItems().count == 1)
         await journal.close()
     }
 

@@ -82,6 +82,41 @@ struct GrowingBatchTests {
         #expect(try digests(bench.output) == digests(fresh))
     }
 
+    @Test("The results of the first model stay while it is not given, and count again once it is")
+    func firstModel() throws {
+        let models = ["--model", bench.model(), "--model", bench.model("classes-4")]
+        let run = { (models: [String]) in try Tool(["run", first, "--output", bench.output] + models) }
+        #expect(try run(models).status == 0)
+        let made = (try times("one"), try times("one@classes-4"))
+        let less = try run(models.suffix(2) + ["--yes"])
+        #expect(less.status == 0 && less.errors.contains("1 result leaves the tables"), "\(less.errors)")
+        #expect(less.errors.contains("1 result leaves the batch: the input or the model"), "\(less.errors)")
+        // A third model does not get the place of the first, whose result stays.
+        #expect(try run(models.suffix(2) + ["--model", bench.model("classes-16"), "--yes"]).status == 0)
+        #expect(try (times("one"), times("one@classes-4")) == made)
+        let all = try run(models + ["--yes"])
+        #expect(all.status == 0 && all.errors.contains("2 completed"), "\(all.errors)")
+        #expect(try (times("one"), times("one@classes-4")) == made)
+    }
+
+    @Test("The volumes that a time series has lost leave the tables")
+    func shorterSeries() throws {
+        func writeSeries(points: UInt8) throws {
+            try bench.addVolume("a/series.nii", 8, 8, 8 * Int(points))
+            var bytes = try FileSystem.read(first + "/series.nii")
+            // The third and the fourth dimension.
+            (bytes[40], bytes[46], bytes[48]) = (4, 8, points)
+            try bench.folder.write(bytes, to: "in/a/series.nii")
+        }
+        try writeSeries(points: 3)
+        #expect(try run([first], "--model", bench.model(), "--time-series").status == 0)
+        try writeSeries(points: 2)
+        let less = try run([first])
+        #expect(less.status == 0 && less.errors.contains("other items are made of the files"), "\(less.errors)")
+        let table = String(decoding: try FileSystem.read(bench.output + "/statistics.csv"), as: UTF8.self)
+        #expect(table.contains("series_t001") && !table.contains("series_t002"), "\(table)")
+    }
+
     @Test("A batch without a result takes any other options")
     func empty() throws {
         try bench.folder.write("no volume", to: "in/c/three.nii")

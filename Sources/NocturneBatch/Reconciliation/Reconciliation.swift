@@ -82,6 +82,7 @@ package struct Reconciliation: Sendable {
         if let withdrawn {
             let notes = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp) { try check() }
             for note in notes { await progress.note(note) }
+            if reportsAll { await reportAbsent(try await journal.absentItems()) }
         }
         // A batch that grew gets the numbers that it would have if all items had joined it together.
         if descriptionChanged { try await journal.numberAsFound() }
@@ -95,6 +96,16 @@ package struct Reconciliation: Sendable {
         try await start(count)
         try await report()
         return count
+    }
+
+    /// Without it such items would end every run with 3, and nobody would know why.
+    private func reportAbsent(_ items: FirstNames) async {
+        guard items.count > 0 else { return }
+        let were = items.count == 1 ? "was" : "were"
+        await progress.note(
+            "\(counted(items.count, "item")) without a result \(were) not found (\(items.text)). If the source no longer exists, "
+                + "`nocturne forget \(output.argument) ITEM` removes an item from the batch"
+        )
     }
 
     private func check() throws(CancelledError) {
@@ -144,7 +155,7 @@ package struct Reconciliation: Sendable {
     }
 
     private func report() async throws {
-        var skips: [String: StartText.Skips] = [:]
+        var skips: [String: FirstNames] = [:]
         let kinds: [ItemState: BatchEvent.Kind] = [
             .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
         ]
@@ -152,7 +163,7 @@ package struct Reconciliation: Sendable {
         while true {
             let news = try await journal.news(after: place, limit: FoundTable.itemsAtOnce)
             for (_, item) in news {
-                if item.state == .skipped { skips[item.reason?.text ?? "", default: StartText.Skips()].add(item.name) }
+                if item.state == .skipped { skips[item.reason?.text ?? "", default: FirstNames()].add(item.name) }
                 if let kind = kinds[item.state] {
                     var event = BatchEvent(kind, item: item.name, because: item.reason)
                     if ItemNames.isDigest(item.name, of: item.key) { event.path = item.path }

@@ -2,7 +2,8 @@ package import NocturneJournal
 package import NocturneOutput
 import NocturneSystem
 
-/// The results of a batch that are no longer part of it, since their input or model is no longer given.
+/// The results of a batch that are no longer part of it, since their input or model is no longer given, or since other items are
+/// made of their files.
 ///
 /// They leave the tables, as if the batch had been started without them. Their files stay: when the input and the model are
 /// given again, the results are part of the batch again, without being made again.
@@ -14,8 +15,6 @@ package struct WithdrawnResults: Sendable {
     /// Whether results that stay may not be what would be made today: options or models have changed.
     package var namesKept = false
 
-    private typealias Result = (id: Int64, path: String, model: String, name: String)
-
     /// - Parameter withUnselected: whether also results are withdrawn whose input is there and was not found: what is selected
     ///   has changed. Otherwise a file that a watch has not taken yet would withdraw its earlier result.
     package init(_ description: BatchDescription, withUnselected: Bool) {
@@ -25,10 +24,11 @@ package struct WithdrawnResults: Sendable {
     }
 
     /// Whether the result of an item that was not found is withdrawn. That of a file that was deleted is not.
-    package func contains(path: String, model: String, isThere: (String) -> Bool) -> Bool {
-        if !models.isEmpty, !models.contains(model) { return true }
-        let isGiven = inputs.contains { FileSystem.isWithin(path, $0) }
-        return !isGiven || withUnselected && isThere(path)
+    package func contains(_ result: AbsentResult, isThere: (String) -> Bool) -> Bool {
+        if !models.isEmpty, !models.contains(result.model) { return true }
+        if result.isReplaced { return true }
+        let isGiven = inputs.contains { FileSystem.isWithin(result.path, $0) }
+        return !isGiven || withUnselected && isThere(result.path)
     }
 
     /// How many results of a batch that were not found are withdrawn, and how many stay.
@@ -45,24 +45,29 @@ package struct WithdrawnResults: Sendable {
     /// - Parameter check: called again and again; what it throws is thrown.
     /// - Returns: notes about those that are withdrawn, and about those that stay since their sources no longer exist.
     func perform(in journal: Journal, at time: String, check: () throws -> Void) async throws -> [String] {
-        var (count, gone, first): (Int, Int, String?) = (0, 0, nil)
+        var (count, replaced, gone) = (0, FirstNames(), FirstNames())
         try await forEachPortion(in: journal, check) { withdrawn, kept in
-            try await journal.setAside(withdrawn.map(\.id), .discovered(.vanished, Self.reason), at: time)
+            for (isReplaced, reason) in [(false, Self.reason), (true, Self.replacedReason)] {
+                let ids = withdrawn.filter { $0.isReplaced == isReplaced }.map(\.id)
+                try await journal.setAside(ids, .discovered(.vanished, reason), at: time)
+            }
+            for result in withdrawn where result.isReplaced { replaced.add(result.name) }
             count += withdrawn.count
-            guard namesKept else { return }
             // A file that a watch has not taken yet is there.
-            let names = kept.filter { !FileSystem.exists($0.path) }.map(\.name)
-            gone += names.count
-            first = first ?? names.first
+            for result in kept where namesKept && !FileSystem.exists(result.path) { gone.add(result.name) }
         }
         var notes: [String] = []
-        if count > 0 {
-            let leave = count == 1 ? "leaves" : "leave"
-            notes.append("\(counted(count, "result")) \(leave) the batch: the input or the model is no longer given")
+        func leave(_ count: Int) -> String {
+            counted(count, "result") + (count == 1 ? " leaves the batch" : " leave the batch")
         }
-        if let first {
-            let others = gone == 1 ? "" : " and \(counted(gone - 1, "other"))"
-            notes.append("\(first)\(others): not made again, since the source no longer exists; the result stays")
+        if replaced.count > 0 {
+            notes.append("\(leave(replaced.count)) (\(replaced.text)): other items are made of the files")
+        }
+        if count > replaced.count {
+            notes.append("\(leave(count - replaced.count)): the input or the model is no longer given")
+        }
+        if gone.count > 0 {
+            notes.append("\(gone.text): not made again, since the source no longer exists; the result stays")
         }
         return notes
     }
@@ -70,20 +75,23 @@ package struct WithdrawnResults: Sendable {
     private static let reason: Sentence =
         "its input or its model is no longer given; the result stays in its folder and counts again when both are given"
 
+    private static let replacedReason: Sentence =
+        "other items are made of its files now; the result stays in its folder"
+
     private func forEachPortion(
         in journal: Journal,
         _ check: () throws -> Void,
-        _ body: (_ withdrawn: [Result], _ kept: [Result]) async throws -> Void
+        _ body: (_ withdrawn: [AbsentResult], _ kept: [AbsentResult]) async throws -> Void
     ) async throws {
         var last: Int64 = 0
         while true {
             let results = try await journal.absentResults(after: last, limit: FoundTable.itemsAtOnce)
             guard let end = results.last else { return }
             last = end.id
-            var (withdrawn, kept): ([Result], [Result]) = ([], [])
+            var (withdrawn, kept): ([AbsentResult], [AbsentResult]) = ([], [])
             for result in results {
                 try check()
-                let leaves = contains(path: result.path, model: result.model) { FileSystem.exists($0) }
+                let leaves = contains(result) { FileSystem.exists($0) }
                 if leaves { withdrawn.append(result) } else { kept.append(result) }
             }
             try await body(withdrawn, kept)

@@ -149,7 +149,9 @@ enum JournalSchema {
     /// - `work`: what is done about each found item, in the order of discovery. `action` is 0 for nothing, 1 for processing, 2
     ///   for processing it alone, 3 once it was taken out of its turn; `isNews` is 1 where the state is reported although
     ///   nothing is done.
+    /// - `taken`: the files of found items in the places of items that were not found.
     /// - `planned`: what a plan shows of each.
+    /// - `division`: the items that are divided into shards, and the number of the shard of each.
     /// - `naming`: the names that the found items are to have, while names are given.
     /// - `repeated`: the stems of names that several items would have.
     /// - `member`: the items of which one part of the name is equal, with their folders.
@@ -231,6 +233,18 @@ enum JournalSchema {
             isLean INTEGER NOT NULL,
             otherSeconds REAL,
             problem TEXT
+        );
+        CREATE TEMP TABLE taken (
+            model TEXT NOT NULL,
+            base TEXT NOT NULL,
+            path TEXT NOT NULL,
+            PRIMARY KEY (model, base, path)
+        ) WITHOUT ROWID;
+        CREATE TEMP TABLE division (
+            place INTEGER PRIMARY KEY,
+            seconds REAL NOT NULL,
+            bytes INTEGER NOT NULL,
+            shard INTEGER
         );
         CREATE TEMP TABLE repeated (stem TEXT PRIMARY KEY) WITHOUT ROWID;
         CREATE TEMP TABLE member (place INTEGER PRIMARY KEY, folders TEXT NOT NULL);

@@ -78,9 +78,20 @@ extension FoundTable {
 
     /// Where several models process a source, the item of the first one has its plain name and key, and those of the others
     /// have the model's name in theirs: names do not change when a model is added. The first one is that of the item which the
-    /// journal has by the plain key; without one, the first of `models`.
+    /// journal has by the plain key; without one, the first of `models`. While the first model is not given, its results keep the plain
+    /// key: the items of the others have the model's name all the same.
     private func nameModels(_ models: [String]) throws(JournalError) {
+        let name = """
+            UPDATE found SET key = key || '|' || model, name = name || '@' || model, suffix = suffix || '@' || model
+            """
         try change { db in
+            try db.execute(
+                sql: """
+                    \(name) WHERE objection IS NULL
+                        AND EXISTS (SELECT 1 FROM item i WHERE i.key = found.key AND i.model <> found.model)
+                        AND EXISTS (SELECT 1 FROM item i WHERE i.key > found.key || '|' AND i.key < found.key || '}')
+                    """
+            )
             let several = "SELECT key FROM found WHERE objection IS NULL GROUP BY key HAVING COUNT(*) > 1"
             guard try Bool.fetchOne(db, sql: "SELECT EXISTS (\(several))") ?? false else { return }
             try db.execute(sql: "CREATE TEMP TABLE modelOrder (model TEXT PRIMARY KEY, place INTEGER NOT NULL)")
@@ -90,9 +101,7 @@ extension FoundTable {
             // `IS NULL` is 0 for what is there, so that the journal's item comes first, then models in the given order.
             try db.execute(
                 sql: """
-                    UPDATE found SET key = key || '|' || model, name = name || '@' || model,
-                        suffix = suffix || '@' || model
-                    WHERE number IN (
+                    \(name) WHERE number IN (
                         SELECT number FROM (
                             SELECT f.number, ROW_NUMBER() OVER (
                                 PARTITION BY f.key ORDER BY i.id IS NULL, o.place IS NULL, o.place, f.model, f.number

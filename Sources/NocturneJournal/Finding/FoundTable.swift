@@ -24,8 +24,8 @@ public final class FoundTable: Sendable {
     package func begin() throws(JournalError) {
         try use { db in
             let tables = [
-                "file", "claim", "unclaimed", "found", "foundInput", "work", "planned", "naming", "repeated", "member",
-                "seen",
+                "file", "claim", "unclaimed", "found", "foundInput", "work", "taken", "planned", "division", "naming",
+                "repeated", "member", "seen",
             ]
             for table in tables {
                 try db.execute(sql: "DROP TABLE IF EXISTS temp.\(table)")

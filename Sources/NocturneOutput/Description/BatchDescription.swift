@@ -43,6 +43,11 @@ public struct BatchDescription: Sendable, Codable, Equatable {
             self.digest = digest
             demonstration = isDemonstration ? true : nil
         }
+
+        /// Whether it is the same package under another id: the version is part of the id while the batch has two of them.
+        func isRenamed(_ other: Model) -> Bool {
+            digest == other.digest && id.prefix { $0 != "@" } == other.id.prefix { $0 != "@" }
+        }
     }
 
     /// Nocturne's own version.
@@ -142,11 +147,11 @@ extension BatchDescription {
                     let text: (BatchDescription.Model) -> String = { "\($0.version) (\($0.digest.prefix(8)))" }
                     differences.append("the model \(model.id) was \(text(before)), now \(text(model))")
                     affectsResults = true
-                } else {
+                } else if !earlier.contains(where: model.isRenamed) {
                     additions.append("new model: \(model.id)")
                 }
             }
-            let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
+            let gone = earlier.filter { old in !now.contains { $0.id == old.id || old.isRenamed($0) } }.map(\.id)
             if !gone.isEmpty {
                 let (noun, verb) = gone.count == 1 ? ("model", "is") : ("models", "are")
                 differences.append(

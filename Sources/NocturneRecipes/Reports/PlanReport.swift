@@ -45,7 +45,7 @@ package struct PlanReport: Encodable, Sendable {
         package let counts: [String: Int]
         /// Items without a result that are no longer among the inputs.
         package let vanished: Int
-        /// Results whose input or model is no longer given: they leave the tables.
+        /// Results whose input or model is no longer given, or whose files now make other items: they leave the tables.
         package let withdrawn: Int
         /// The names of items whose labels people have edited, and which get the model's labels again.
         package let lostEdits: [String]
@@ -187,7 +187,7 @@ extension PlannedBatch {
             output: output.path,
             changes: changes,
             counts: counts,
-            vanished: try await journal.absentCount(),
+            vanished: try await journal.absentItems().count,
             withdrawn: absent.withdrawn,
             lostEdits: planned.lostEdits
         )

@@ -238,7 +238,7 @@ public struct BatchVerification: Sendable {
             }
             if item.reason?.code == .vanished, output.holdsResult(item.name) {
                 report.notes.append(
-                    "\(entry): its input or its model is no longer given; the result stays, not checked"
+                    "\(entry): the result is no longer part of the batch; it stays, not checked"
                 )
             } else if isOfBefore(item) {
                 let word = BatchReport.name(of: item.state)

@@ -13,3 +13,24 @@ package func listed(_ names: some Collection<String>, most: Int) -> String {
     let rest = names.count - most
     return names.prefix(most).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
 }
+
+/// Names of which there may be a million: counts them, and keeps the first two.
+package struct FirstNames: Sendable {
+    /// Of all names.
+    package private(set) var count = 0
+    private var names: [String] = []
+
+    /// No name yet.
+    package init() {}
+
+    /// Counts a name.
+    package mutating func add(_ name: String) {
+        count += 1
+        if names.count < 2 { names.append(name) }
+    }
+
+    /// Such as "a, b and 3 more".
+    package var text: String {
+        names.joined(separator: ", ") + (count > names.count ? " and \(count - names.count) more" : "")
+    }
+}

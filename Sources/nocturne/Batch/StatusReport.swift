@@ -266,9 +266,9 @@ struct BatchState {
 
     /// What was skipped, by its reasons, and what can be done about it.
     var skipLines: [String] {
-        var (reasons, codes): ([String: StartText.Skips], [String: Int]) = ([:], [:])
+        var (reasons, codes): ([String: FirstNames], [String: Int]) = ([:], [:])
         for item in items where item.state == .skipped {
-            reasons[item.reason?.text ?? "", default: StartText.Skips()].add(item.name)
+            reasons[item.reason?.text ?? "", default: FirstNames()].add(item.name)
             if let code = item.reason?.code.rawValue { codes[code, default: 0] += 1 }
         }
         return StartText.skips(reasons) + SummaryText.advice(codes, OutputFolder(report.output))

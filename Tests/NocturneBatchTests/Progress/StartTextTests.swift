@@ -23,10 +23,10 @@ struct StartTextTests {
 
     @Test("Skipped inputs are grouped by their reasons, the most frequent first")
     func skips() {
-        var reasons: [String: StartText.Skips] = [:]
+        var reasons: [String: FirstNames] = [:]
         let counts = ["a photo": 3, "too small": 2]
         for reason in Array("bcdefghijk").map(String.init) + counts.keys {
-            for number in 1...(counts[reason] ?? 1) { reasons[reason, default: StartText.Skips()].add("item\(number)") }
+            for number in 1...(counts[reason] ?? 1) { reasons[reason, default: FirstNames()].add("item\(number)") }
         }
         let lines = StartText.skips(reasons)
         #expect(

@@ -24,4 +24,13 @@ struct BatchChangesTests {
         let changes = description(models: given).changes(from: description(models: ["a", "b"]))
         #expect(changes.differences == [text] && changes.additions.isEmpty)
     }
+
+    @Test("a second version of a model is an addition, and taking it out again a difference")
+    func versions() {
+        var both = description(models: ["a@1", "a@2"])
+        both.models[1].digest = "def"
+        let one = description(models: ["a"])
+        #expect(both.changes(from: one).all == ["new model: a@2"])
+        #expect(one.changes(from: both).all == ["the batch's model a@2 is not given (to add models, give all)"])
+    }
 }
