@@ -5,26 +5,6 @@ import NocturneSystem
 
 /// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
 public struct Division: Sendable {
-    /// An item that is to be processed, with what is predicted for it.
-    package struct Item: Sendable {
-        /// In the order of discovery.
-        package let place: Int64
-        /// The predicted processing time on this machine.
-        package let seconds: Double
-        /// Peak memory of the process while it is processed.
-        package var bytes: Int
-
-        /// - Parameters:
-        ///   - place: in the order of discovery.
-        ///   - seconds: predicted, 0 or more.
-        ///   - bytes: predicted peak memory of the process.
-        package init(at place: Int64, seconds: Double, bytes: Int) {
-            self.place = place
-            self.seconds = seconds
-            self.bytes = bytes
-        }
-    }
-
     private let output: OutputFolder
     private let description: BatchDescription
     private let threads: Int
@@ -38,16 +18,11 @@ public struct Division: Sendable {
 
     /// Begins a batch that is divided.
     /// - Parameters:
-    ///   - items: what is to be processed.
-    ///   - planned: the journal that has all that was found.
-    ///   - count: of shards.
+    ///   - planned: the journal that has all that was found, and which items are divided.
+    ///   - count: of shards; there are at most as many as items.
     /// - Throws: ``BatchError`` when the folder holds a batch or files of the user; `JournalError`; `FileSystemError`. Nothing
     ///   is left in the folder then.
-    package func begin(
-        _ items: [Item],
-        in planned: Journal,
-        count: Int
-    ) async throws -> ShardPlan {
+    package func begin(in planned: Journal, count: Int) async throws -> ShardPlan {
         try output.checkHoldsNoBatch()
         try output.checkReportsAreOwn()
         try output.create()
@@ -56,11 +31,12 @@ public struct Division: Sendable {
         let new = output.journal + ".part"
         let newFiles = ["", "-wal", "-shm"].map { new + $0 }
         do {
-            let plan = try await writeShards(items, in: planned, count: count)
+            let plan = try await writeShards(of: planned, count: count)
             for path in newFiles { FileSystem.remove(path) }
             try await Journal.with(path: new) { journal in
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
+                try await Self.copyRanges(from: planned, to: journal)
             }
             // In the order of discovery, as a run on one machine has them.
             try await planned.copyItems(to: new)
@@ -75,15 +51,11 @@ public struct Division: Sendable {
 
     /// Divides a batch again whose shards were merged: items that did not complete are tried again.
     /// - Throws: ``BatchError`` while a run is active; `JournalError`; `FileSystemError`.
-    package func again(
-        _ items: [Item],
-        in planned: Journal,
-        count: Int
-    ) async throws -> ShardPlan {
+    package func again(in planned: Journal, count: Int) async throws -> ShardPlan {
         // No run may begin while the batch is divided.
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
-        let plan = try await writeShards(items, in: planned, count: count)
+        let plan = try await writeShards(of: planned, count: count)
         // Only the events from before the first division are kept.
         if FileSystem.exists(output.events), !FileSystem.exists(output.earlierEvents) {
             try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
@@ -92,13 +64,15 @@ public struct Division: Sendable {
         let edits = try await planned.edits()
         try await Journal.with(path: output.journal) { journal in
             // Some hundred at a time: the texts of a series have tens of kilobytes.
-            for start in stride(from: 0, to: items.count, by: 256) {
-                let entries = try await planned.entries(at: items[start...].prefix(256).map(\.place))
+            var (entries, last) = try await planned.dividedEntries(after: 0, limit: 256)
+            while !entries.isEmpty {
                 // Before the entries, whose fingerprints they have in the plan: a crash leaves items that are found changed.
                 for entry in entries { if let edit = edits[entry.name] { try await journal.keep(edit) } }
                 try await journal.record(entries)
+                (entries, last) = try await planned.dividedEntries(after: last, limit: 256)
             }
             try await journal.set(.shardPlan, to: plan)
+            try await Self.copyRanges(from: planned, to: journal)
         }
         return plan
     }
@@ -124,35 +98,34 @@ public struct Division: Sendable {
         try file.putInPlace()
     }
 
-    private func writeShards(
-        _ items: [Item],
-        in planned: Journal,
-        count: Int
-    ) async throws -> ShardPlan {
+    private static func copyRanges(from planned: Journal, to journal: Journal) async throws {
+        guard let ranges = try await planned.value(of: .referenceRanges) else { return }
+        try await journal.set(.referenceRanges, to: ranges)
+    }
+
+    private func writeShards(of planned: Journal, count: Int) async throws -> ShardPlan {
         // Made under another name and moved at the end: shards are there completely or not at all.
         let part = output.shards + ".part"
         if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }
         try FileSystem.makeEmptyFolder(part, mode: 0o700)
-        let packed = Packing.shards(of: items.map(\.seconds), count: count)
+        let count = max(min(count, try planned.found.divisionTotal().items), 1)
+        var packing = Packing(shards: count)
+        try planned.found.divide { packing.next($0) }
         var shards: [ShardPlan.Shard] = []
-        for (place, members) in packed.enumerated() {
-            let number = place + 1
-            // Shards are numbered from 1, as tasks of an array usually are.
-            let own = members.map { items[$0] }
+        for number in 1...count {
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
             let journal = folder + "/journal.sqlite"
-            try await Journal.with(path: journal) { try await $0.set(.batchDescription, to: description) }
-            try await planned.copyItems(at: own.map(\.place), to: journal)
-            shards.append(
-                ShardPlan.Shard(
-                    number: number,
-                    items: own.count,
-                    seconds: own.reduce(0) { $0 + $1.seconds },
-                    // A task has to have the memory for its largest item.
-                    bytes: own.map(\.bytes).max() ?? 0
-                )
-            )
+            try await Journal.with(path: journal) { own in
+                try await own.set(.batchDescription, to: description)
+                // For --stop-when outside=.
+                try await Self.copyRanges(from: planned, to: own)
+            }
+            try await planned.copyItems(of: number, to: journal)
+            let total = try planned.found.divisionTotal(of: number)
+            // A task has to have the memory for its largest item.
+            let (items, seconds, bytes) = (total.items, total.seconds, total.bytes)
+            shards.append(ShardPlan.Shard(number: number, items: items, seconds: seconds, bytes: bytes))
         }
         try FileSystem.move(part, to: output.shards)
         // Before the plan is recorded, which refers to the shards.

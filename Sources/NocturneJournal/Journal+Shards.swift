@@ -28,18 +28,24 @@ extension Journal {
         }
     }
 
-    /// The items of some places in the order of discovery, as they were decided about by a plan in this journal.
-    public func entries(at places: some Sequence<Int64> & Sendable) throws(JournalError) -> [JournalEntry] {
+    /// Some of the items that a plan in this journal divides, after a place in the order of discovery.
+    /// - Returns: none when there are no more; the place of the last one.
+    package func dividedEntries(
+        after place: Int64,
+        limit: Int
+    ) throws(JournalError) -> (entries: [JournalEntry], last: Int64) {
         try read { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT \(JournalItem.columns), item.source, item.recipe
-                    FROM work w JOIN item ON item.id = w.item WHERE w.place = ?
-                    """
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(JournalItem.columns), item.source, item.recipe, d.place
+                        FROM division d JOIN work w ON w.place = d.place JOIN item ON item.id = w.item
+                        WHERE d.place > ? ORDER BY d.place LIMIT ?
+                        """
+                ),
+                arguments: [place, limit]
             )
-            return try places.compactMap { place in
-                try Row.fetchOne(statement, arguments: [place]).map { try JournalEntry($0, db) }
-            }
+            return (try rows.map { try JournalEntry($0, db) }, rows.last?["place"] ?? place)
         }
     }
 
@@ -48,9 +54,9 @@ extension Journal {
     ///
     /// SQLite copies the rows: read and written one by one, the source files of a million would take several times as long.
     /// - Parameters:
-    ///   - places: of the items in the order of discovery, as they were decided about by a plan in this journal; nil for all items.
+    ///   - shard: whose items are copied, in the order of discovery, as a plan in this journal has divided them; nil for all items.
     ///   - path: of the other journal, which nobody has open.
-    package func copyItems(at places: [Int64]? = nil, to path: String) throws(JournalError) {
+    package func copyItems(of shard: Int? = nil, to path: String) throws(JournalError) {
         guard isOwn() else { throw .abandoned }
         do {
             try FaultPoint.journalRecord.pass()
@@ -64,7 +70,7 @@ extension Journal {
                 // file, where SQLite reports nothing.
                 try db.execute(sql: "PRAGMA other.journal_mode = OFF")
                 try db.inTransaction(.deferred) {
-                    try Self.copyItems(at: places, db)
+                    try Self.copyItems(of: shard, db)
                     return .commit
                 }
             }
@@ -74,13 +80,14 @@ extension Journal {
     }
 
     /// Copies to the attached database `other`.
-    private static func copyItems(at places: [Int64]?, _ db: Database) throws {
+    private static func copyItems(of shard: Int?, _ db: Database) throws {
         try db.execute(sql: "CREATE TEMP TABLE chosen (number INTEGER PRIMARY KEY, item INTEGER NOT NULL)")
-        if let places {
-            let choose = try db.cachedStatement(
-                sql: "INSERT INTO chosen (item) SELECT item FROM work WHERE place = ? AND item IS NOT NULL"
-            )
-            for place in places { try choose.execute(arguments: [place]) }
+        if let shard {
+            let sql = """
+                INSERT INTO chosen (item) SELECT w.item FROM division d JOIN work w ON w.place = d.place
+                WHERE d.shard = ? AND w.item IS NOT NULL ORDER BY d.place
+                """
+            try db.execute(sql: sql, arguments: [shard])
         } else {
             try db.execute(sql: "INSERT INTO chosen (item) SELECT id FROM item ORDER BY id")
         }

@@ -64,8 +64,12 @@ struct BalanceTests {
     }
 
     private func check(_ seconds: [Double], real: [Double], _ random: inout SplitMix64) {
-        let count = Division.Packing.count(for: seconds, nodes: 64)
-        let loads = Division.Packing.shards(of: seconds, count: count).map { $0.reduce(0) { $0 + real[$1] } }
+        let count = Division.Packing.count(for: seconds.count, seconds: seconds.reduce(0, +), nodes: 64)
+        var packing = Division.Packing(shards: count)
+        var loads = [Double](repeating: 0, count: count)
+        for item in seconds.indices.sorted(by: { seconds[$0] > seconds[$1] }) {
+            loads[packing.next(seconds[item]) - 1] += real[item]
+        }
         let speeds = (0..<64).map { [1, 1.5, 2.25][$0 % 3] }
         let ideal = real.reduce(0, +) / speeds.reduce(0, +)
         let time = makespan(loads, speeds, failures: 0.03, &random)

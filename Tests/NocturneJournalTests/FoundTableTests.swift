@@ -112,19 +112,33 @@ struct FoundTableTests {
                 return action
             }
             try await journal.perform(actions, at: "now")
-            for places in [[3, 1], [2], nil] as [[Int64]?] {
-                let path = folder("\(places?.count ?? 0).sqlite").path
+            // The longest item is the first one; b and c, which take the same time, come in the order of discovery.
+            let seconds = [1: 9.0, 2: 2, 3: 2, 4: 1]
+            try journal.found.add(
+                seconds.map { DivisibleItem(at: Int64($0.key), seconds: $0.value, bytes: $0.key) }
+            )
+            var (asked, shards) = ([Double](), [2, 1, 2, 2])
+            try journal.found.divide {
+                asked.append($0)
+                return shards.removeFirst()
+            }
+            #expect(asked == [9, 2, 2, 1])
+            let total = try journal.found.divisionTotal(of: 2)
+            #expect(total.items == 3 && total.seconds == 12 && total.bytes == 4)
+            let all = try await journal.dividedEntries(after: 0, limit: 9).entries
+            #expect(all.map(\.name) == ["of a", "of b", "of c", "of d"])
+            #expect(try await journal.dividedEntries(after: 2, limit: 1).entries == [all[2]])
+            for (shard, expected) in [(1, [all[1]]), (2, [all[0], all[2], all[3]]), (nil, all)] {
+                let path = folder("\(shard ?? 0).sqlite").path
                 try await Journal.with(path: path) { try await $0.set(.reportVersion, to: 3) }
-                try await journal.copyItems(at: places, to: path)
+                try await journal.copyItems(of: shard, to: path)
                 // Nothing belongs to the file any longer: it can be moved.
                 #expect(!FileSystem.exists(path + "-wal") && !FileSystem.exists(path + "-shm"))
-                let expected = try await journal.entries(at: places ?? [1, 2, 3, 4])
                 try await Journal.with(path: path) { copy in
                     let copied = try await copy.entries(after: 0, limit: 9).entries
                     let kept = try await copy.value(of: .reportVersion)
                     #expect(copied == expected && kept == 3)
                 }
-                #expect(expected.count == places?.count ?? 4)
                 #expect(expected.allSatisfy { $0.item.inputs.count == ($0.state == .failed ? 0 : 3) })
             }
             // Nothing of it is left in the first journal, which is as it was.

@@ -69,9 +69,9 @@ extension FoundTable {
         }
     }
 
-    /// Calls `body` with what is planned for each item, in the order of discovery.
-    package func forEachPlanned(_ body: (PlannedRow) throws -> Void) throws {
-        try forEachPortion(number: \.place, { try $0.forEach(body) }) { last in
+    /// Calls `body` with what is planned for each item, in the order of discovery, some at a time.
+    package func forEachPlanned(_ body: ([PlannedRow]) throws -> Void) throws {
+        try forEachPortion(number: \.place, body) { last in
             try use { db in
                 let sql = "SELECT * FROM planned WHERE place > ? ORDER BY place LIMIT ?"
                 return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce])

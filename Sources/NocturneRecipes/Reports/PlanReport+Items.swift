@@ -21,23 +21,30 @@ extension PlanReport {
 
         init(_ journal: Journal, secondsPerStep: [Double], available: Int) throws {
             (self.journal, self.secondsPerStep, self.available) = (journal, secondsPerStep, available)
-            try journal.found.forEachPlanned { row in
-                count += 1
-                if row.isGood { goodCount += 1 }
-                let item = item(row)
-                if item.state == .reuse { reusedCount += 1 }
-                seconds += item.seconds ?? 0
+            try journal.found.forEachPlanned { rows in
+                count += rows.count
+                for row in rows {
+                    if row.isGood { goodCount += 1 }
+                    let item = item(row)
+                    if item.state == .reuse { reusedCount += 1 }
+                    seconds += item.seconds ?? 0
+                }
             }
         }
 
         /// Calls `body` with each item, in the order of discovery.
         package func forEach(_ body: (PlanReport.Item) throws -> Void) throws {
-            try journal.found.forEachPlanned { try body(item($0)) }
+            try forEachPortion { try $0.forEach(body) }
+        }
+
+        /// Calls `body` with the items in the order of discovery, some at a time.
+        package func forEachPortion(_ body: ([PlanReport.Item]) throws -> Void) throws {
+            try journal.found.forEachPlanned { try body($0.map(item)) }
         }
 
         /// Calls `body` with each item that can be processed.
         package func forEachGood(_ body: (PlanReport.Item) throws -> Void) throws {
-            try journal.found.forEachPlanned { row in if row.isGood { try body(item(row)) } }
+            try journal.found.forEachPlanned { for row in $0 where row.isGood { try body(item(row)) } }
         }
 
         /// As a list of ``PlanReport/Item``.

@@ -42,8 +42,8 @@ package struct ReportText {
 
     private let report: BatchReport
     private var list: StableJSON.List
-    /// The hashes of the paths that are in the list of inputs to try again.
-    private var retried: Set<Int> = []
+    /// The last path in the list of inputs to try again.
+    private var retried: String?
 
     /// - Throws: an error of the encoder, for a value that JSON does not have.
     package init(_ report: BatchReport) throws {
@@ -77,11 +77,12 @@ package struct ReportText {
         ])
     }
 
-    /// Every input that is to be tried again, once, as `--list` reads it, with the reason before it as a comment.
+    /// Every input that is to be tried again, as `--list` reads it, with the reason before it as a comment. Items of one input follow
+    /// each other, and it is listed once, or once for each model: a set of a million paths would take most of the memory of a report.
     private mutating func retryLines(_ items: [JournalItem]) -> String {
         var text = ""
-        for item in items
-        where ![.completed, .skipped].contains(item.state) && retried.insert(item.path.hashValue).inserted {
+        for item in items where ![.completed, .skipped].contains(item.state) && item.path != retried {
+            retried = item.path
             if let reason = item.reason {
                 let stage = reason.stage.map { " (\($0))" } ?? ""
                 let comment = "# \(reason.code)\(stage): \(reason.text). \(reason.code.remedy)"

@@ -4,6 +4,7 @@ import NocturneCluster
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 extension Resume {
@@ -13,6 +14,7 @@ extension Resume {
         try await folder.checkIsWhole()
         let items = try await divisibleItems()
         let description = try await unchangedDescription()
+        let ranges = try resources.attachments.referenceRanges()
         let batch = try await PlannedBatch.read(folder)
         // Shards make all results themselves.
         try await batch.journal.remove(.reusedBatches)
@@ -23,6 +25,7 @@ extension Resume {
             existing: PlanReport.Existing(batch, retries: retries),
             dividesCores: resources.machine.threads == nil
         )
+        if let ranges { try await report.items.journal.set(.referenceRanges, to: ranges) }
         let wanted = Set(items.map(\.key))
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
@@ -30,17 +33,14 @@ extension Resume {
         let isDivided = { (item: PlanReport.Item) in
             item.state.isWork || item.state == .completed && wanted.contains(item.key)
         }
-        let divisible = try report.divisible(where: isDivided, needsMore: crashed.contains)
+        let divisible = try report.chooseDivisible(where: isDivided, needsMore: crashed.contains)
         let leftOut = try leftOut(items, of: report, isDivided)
         let remark = Self.text(leftOut)
-        guard !divisible.isEmpty else {
+        guard divisible.items > 0 else {
             throw BatchError(.nothingMatched, path: folder.path, detail: "nothing was divided: \(remark)")
         }
-        let plan = try await Division(folder, description, threads: report.threads).again(
-            divisible,
-            in: report.items.journal,
-            count: sharding.count(for: divisible.map(\.seconds))
-        )
+        let plan = try await Division(folder, description, threads: report.threads)
+            .again(in: report.items.journal, count: sharding.count(for: divisible))
         try Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
         if !leftOut.isEmpty { Terminal.printMessage(remark) }
     }

@@ -56,6 +56,7 @@ struct Resume: EngineCommand {
     }
 
     func validate() throws {
+        if sharding.shards != nil { try resources.checkFitDivision() }
         if sharding.shards != nil, ended.reviewed != nil {
             throw ValidationError("--shards and --reviewed cannot be combined.")
         }

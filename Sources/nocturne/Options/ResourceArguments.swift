@@ -19,6 +19,16 @@ struct ResourceArguments: ParsableArguments {
     /// - Throws: `ValidationError` if an ordinary run has faults in its environment.
     func validate() throws { _ = try faultSpecification() }
 
+    /// - Throws: `ValidationError` for options of a run, of which a division keeps none: accepted, a pilot would not wait for its
+    ///   approval.
+    func checkFitDivision() throws {
+        let ofRuns = schedule.given + attachments.given
+        guard !ofRuns.isEmpty else { return }
+        throw ValidationError(
+            "\(ofRuns.joined(separator: ", ")): not kept when a batch is divided; give it to each `nocturne run OUT --shard K/N`"
+        )
+    }
+
     /// The faults specified in the environment, which only a run with `--fault-injection` accepts.
     func faultSpecification() throws -> String? {
         let specification = ProcessInfo.processInfo.environment["NOCTURNE_FAULT"]
@@ -31,6 +41,8 @@ struct ResourceArguments: ParsableArguments {
 
 /// When and how long a run works, and what it does when it cannot.
 struct ScheduleArguments: ParsableArguments {
+    private static let stallSeconds = 1800
+
     @Flag(help: "Continue without this terminal; follow the output with `nocturne status --follow`.")
     var detach = false
 
@@ -56,7 +68,7 @@ struct ScheduleArguments: ParsableArguments {
         ),
         transform: DurationLimit.parse
     )
-    var stallLimit = DurationLimit(seconds: 1800)
+    var stallLimit = DurationLimit(seconds: stallSeconds)
 
     @Option(
         help: ArgumentHelp(
@@ -124,6 +136,16 @@ struct ScheduleArguments: ParsableArguments {
         if approve, pilot == nil {
             throw ValidationError("--approve needs --pilot, the number of items to look at first.")
         }
+    }
+
+    /// The options that were given, except with their default value.
+    var given: [String] {
+        [
+            ("--detach", detach), ("--between", between != nil), ("--finish-by", finishBy != nil),
+            ("--stall-limit", stallLimit.seconds != Self.stallSeconds), ("--item-timeout", itemTimeout.seconds != nil),
+            ("--on-full", onFull != .pause), ("--stop-when", stopWhen != StopRules()), ("--order", order != nil),
+            ("--pilot", pilot != nil), ("--approve", approve), ("--no-wait", noWait),
+        ].filter(\.1).map(\.0)
     }
 
     /// When items may be started.
@@ -198,6 +220,14 @@ struct AttachmentArguments: ParsableArguments {
             throw ValidationError("--work is empty: an environment variable in it is probably not set here.")
         }
         if reuse.contains("") { throw ValidationError("--reuse is empty: name the output folder of a batch.") }
+    }
+
+    /// The options for files and commands of a run that were given.
+    var given: [String] {
+        [
+            ("--work", work != nil), ("--reuse", !reuse.isEmpty), ("--on-item", onItem != nil),
+            ("--on-end", onEnd != nil),
+        ].filter(\.1).map(\.0)
     }
 
     /// The reference table; nil for none.

@@ -3,6 +3,7 @@ import Foundation
 import NocturneBatch
 import NocturneCluster
 import NocturneInference
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneRecipes
 
@@ -48,14 +49,18 @@ struct ShardArguments: ParsableArguments {
         }
     }
 
-    /// The number of shards for items that take so long.
-    func count(for seconds: [Double]) -> Int {
+    /// The number of shards for these items.
+    func count(for total: FoundTable.DivisionTotal) -> Int {
         switch shards {
-        // A shard has at least one item.
-        case .number(let number): return min(number, max(seconds.count, 1))
+        case .number(let number): return number
         case .auto, nil:
             // Several shards for each machine: one that is faster than predicted takes the next one.
-            return Division.Packing.count(for: seconds, nodes: nodes, mostShards: Slurm.mostTasks())
+            return Division.Packing.count(
+                for: total.items,
+                seconds: total.seconds,
+                nodes: nodes,
+                mostShards: Slurm.mostTasks()
+            )
         }
     }
 }
@@ -88,27 +93,28 @@ extension ShardArguments {
 }
 
 extension PlanReport {
-    /// The items to be processed, with what is predicted.
+    /// Chooses the items that are divided: adds them to the plan's journal, with what is predicted.
     /// - Parameters:
     ///   - isChosen: whether an item gets a place in a shard. By default those do not that are set aside, refused or completed.
     ///   - needsMore: by the key of an item: whether twice the memory is predicted.
-    func divisible(
+    /// - Returns: what they are together.
+    func chooseDivisible(
         where isChosen: (PlanReport.Item) -> Bool = { $0.state.isWork },
         needsMore: (String) -> Bool = { _ in false }
-    ) throws -> [Division.Item] {
-        var divisible: [Division.Item] = []
-        try items.forEach { item in
-            guard isChosen(item) else { return }
-            // Every task has an engine with models.
-            let bytes = engineBytes + (item.peakBytes ?? 0)
-            divisible.append(
-                Division.Item(
-                    at: item.place,
-                    seconds: item.seconds ?? 0,
-                    bytes: needsMore(item.key) ? 2 * bytes : bytes
-                )
+    ) throws -> FoundTable.DivisionTotal {
+        try items.forEachPortion { portion in
+            try items.journal.found.add(
+                portion.filter(isChosen).map { item in
+                    // Every task has an engine with models.
+                    let bytes = engineBytes + (item.peakBytes ?? 0)
+                    return DivisibleItem(
+                        at: item.place,
+                        seconds: item.seconds ?? 0,
+                        bytes: needsMore(item.key) ? 2 * bytes : bytes
+                    )
+                }
             )
         }
-        return divisible
+        return try items.journal.found.divisionTotal()
     }
 }
