@@ -50,7 +50,17 @@ extension Slurm {
         public var options: [String] { ["--chdir=\(output.taskLogs)", "--output=%A_%a.log"] }
 
         /// Options of `sbatch` for the job that merges.
-        public var mergeOptions: [String] { ["--chdir=\(output.taskLogs)", "--output=merge_%j.log"] }
+        /// - Parameter given: those of the user for the array. Who pays and where jobs run is the same for both; what a task needs is
+        ///   not.
+        public func mergeOptions(after given: [String]) -> [String] {
+            let shared = ["--account", "-A", "--partition", "-p", "--qos", "-q", "--reservation", "--clusters", "-M"]
+            let kept = given.indices.filter { place in
+                // The value of an option may be a separate word.
+                shared.contains(String(given[place].prefix { $0 != "=" }))
+                    || place > 0 && shared.contains(given[place - 1])
+            }
+            return kept.map { given[$0] } + ["--chdir=\(output.taskLogs)", "--output=merge_%j.log"]
+        }
 
         /// The script of the array.
         public var script: String {

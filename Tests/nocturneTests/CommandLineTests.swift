@@ -76,6 +76,8 @@ struct CommandLineTests {
             (["run", bench.input, "--window", "40", "-o", bench.output], "or centre and width such as 40,400"),
             (["run", bench.input, "--isosurface", "abc", "-o", bench.output], "expected a number such as 300"),
             (["run", bench.output, "--shard", "3/2"], "expected K/N with K from 1 to N"),
+            (["run", bench.output, "--shard", "1/1", "--bogus", "x"], "Unknown option '--bogus'"),
+            (["run", bench.output, "x", "--shard", "1/1"], "--shard takes the output folder of a divided batch"),
             (["run", bench.input, "--profile", table, "-o", bench.output], "line 1: expected an option and its value"),
             (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "with --include '*.nii'"),
             (
@@ -150,6 +152,16 @@ struct CommandLineTests {
             "\(tool.errors)"
         )
         #expect(tool.errors.contains("  input.isPhoto (3): Use a model for photos"), "\(tool.errors)")
+        // Two folders with one model.
+        try FileManager.default.createDirectory(at: bench.folder("models"), withIntermediateDirectories: true)
+        for name in ["x", "y"] {
+            try FileManager.default.copyItem(at: Fixtures.url("PhotoModels/dark"), to: bench.folder("models/\(name)"))
+        }
+        let advised = try Tool(
+            ["run", bench.input, "--model", bench.model(), "--output", bench.folder("second").path],
+            environment: ["NOCTURNE_MODELS": bench.folder("models").path, "XDG_DATA_HOME": "/nowhere"]
+        )
+        #expect(advised.errors.contains("(installed: dark)."), "\(advised.errors)")
     }
 
     @Test("An output folder that cannot be made is told")
@@ -329,6 +341,12 @@ struct CommandLineTests {
         }
         let ranges = try Tool(["inspect", bench.folder("axes").path, "--summary"]).output
         #expect(ranges == "2 not usable\n  2 × 5 to 6 axes, not the three of a volume\n", "\(ranges)")
+        // Of several numbers that differ, those of one input are shown.
+        let heads: [String: [UInt8]] = ["nifti1": [0x5C, 1, 0, 0, 0], "nifti2": [0x1C, 2, 0, 0, 0, 0]]
+        for (name, head) in heads { try bench.folder.write(head, to: "cut/\(name).nii") }
+        let several = try Tool(["inspect", bench.folder("cut").path, "--summary"]).output
+        let reason = "the header ends after 5 of 348 bytes; others have other numbers"
+        #expect(several == "2 not usable\n  2 × \(reason)\n", "\(several)")
         let photo = try Tool(["inspect", bench.input + "/photo.png"])
         #expect(photo.status == 0 && photo.output.contains("120×110 pixels"))
     }

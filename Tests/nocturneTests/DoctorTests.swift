@@ -88,6 +88,10 @@ struct DoctorTests {
         let bench = try ToolBench()
         try FileManager.default.copyItem(atPath: bench.model(), toPath: bench.folder("model").path)
         try Data([1, 2, 3]).write(to: bench.folder("model/network.onnx"))
-        #expect(try Tool(["doctor", "--model", bench.folder("model").path]).status != 0)
+        for model in [bench.folder("model").path, "nothing-such"] {
+            let found = try Tool(["doctor", "--model", model])
+            #expect(found.status == 1 && found.output.contains("FAULT"), "\(found.errors)")
+            #expect(found.output.contains("instruction set"), "\(found.output)")
+        }
     }
 }

@@ -77,6 +77,14 @@ struct DryRunTests {
         #expect(try tree(bench.output) == before)
     }
 
+    @Test("A number of items in 8 hours is left out where inference is not what takes the time")
+    func rate() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        let plan = try Tool(["plan", bench.input, "--model", bench.model()])
+        #expect(plan.output.contains("inference about") && !plan.output.contains("such items"), "\(plan.output)")
+    }
+
     @Test("tells that nothing is left of a batch that is finished")
     func finished() throws {
         let bench = try ToolBench()

@@ -59,6 +59,8 @@ struct NameTests {
         }
         #expect(reason(account, bench.input + "/M\\xE4use.nii") == "its name is not valid UTF-8; rename it")
         #expect(reason(account, bench.input + "/e\\xCC\\x81.nii").contains("the Unicode encoding of letters"))
+        let why = try Tool(["why", bench.output, bench.input + "/M\\xE4use.nii"]).output
+        #expect(why.contains("next: rename the file, then `nocturne resume"), "\(why)")
         let top = try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)
         #expect(Set(top) == ["in", "out"])
         let items = Set(

@@ -202,6 +202,28 @@ struct ShardTests {
         #expect(try tree(bench.output).keys.count { $0.hasSuffix("/result.json") } == 6)
     }
 
+    @Test("a refused job that merges is reported with what to do, and both jobs get the account")
+    func submitted() throws {
+        let bench = try bench()
+        #expect(try plan(bench, bench.output, shards: 1).status == 0)
+        let script = """
+            #!/bin/sh
+            cat > /dev/null
+            case "$*" in *--account=x*) ;; *merge_*) echo "no account" >&2; exit 1 ;; esac
+            echo 7
+
+            """
+        let sbatch = try bench.folder.write(script, to: "bin/sbatch")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: sbatch.path)
+        let path = bench.folder("bin").path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+        let refused = try Tool(["submit", bench.output], environment: ["PATH": path])
+        #expect(refused.status == 2 && refused.output.contains("Job 7 processes 1 shard"), "\(refused.output)")
+        let words = "the job that merges was not submitted: sbatch refused the job: no account. Once job 7 has ended"
+        #expect(refused.errors.contains("\(words), use `nocturne merge "), "\(refused.errors)")
+        let taken = try Tool(["submit", bench.output, "--", "--account=x"], environment: ["PATH": path])
+        #expect(taken.status == 0 && taken.output.contains("Job 7 merges afterwards"), "\(taken.errors)")
+    }
+
     @Test("a node without the pinned instruction set stops with 75 and says so")
     func instructionSet() throws {
         let bench = try bench()

@@ -198,6 +198,10 @@ struct SupervisionTests {
         #expect([0, 75].contains(try Tool(["status", bench.output, "--follow"]).status))
         let second = try Tool(start + ["--labels", "nothing-such"])
         #expect(second.status == 2 && second.errors.contains("nothing-such"), "\(second.errors)")
+        let (missing, elsewhere) = (bench.folder("nowhere").path, bench.folder("elsewhere").path)
+        let third = try Tool(["run", missing, "--model", bench.model(), "--output", elsewhere, "--detach"])
+        #expect(third.status == 2 && third.errors.contains("there is no file or folder \(missing)"), "\(third.errors)")
+        #expect(!FileManager.default.fileExists(atPath: elsewhere))
     }
 
     @Test("Names cannot control the terminal of who asks about them")

@@ -34,6 +34,23 @@ struct VerifyTests {
         #expect(try Tool(["verify", bench.output]).output.contains("1 fault."))
     }
 
+    @Test("A damaged journal is a fault, and the results are still compared with their own statements")
+    func damagedJournal() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        #expect(try bench.run().status == 0)
+        let journal = URL(fileURLWithPath: bench.output + "/.nocturne/journal.sqlite")
+        let bytes = try Data(contentsOf: journal)
+        // All pages but the first one.
+        try (bytes.prefix(4096) + Data(repeating: 0xFF, count: bytes.count - 4096)).write(to: journal)
+        let tool = try Tool(["verify", bench.output])
+        #expect(tool.status == 3, "\(tool.errors)")
+        #expect(tool.output.contains("\(journal.path): is damaged"), "\(tool.output)")
+        #expect(tool.errors.contains("Next step: move the journal away"), "\(tool.errors)")
+        #expect(tool.output.contains("compared with result.json and batch.json only"), "\(tool.output)")
+        #expect(tool.output.contains("1 item, ") && tool.output.contains("; 1 fault."), "\(tool.output)")
+    }
+
     @Test("needs neither the model nor the checkout")
     func elsewhere() throws {
         let bench = try ToolBench()

@@ -73,7 +73,7 @@ struct WhyTests {
     func withdrawn() throws {
         _ = try bench.run("--meshes", "none", "--preview", "none", "--exclude", "good*", "--yes")
         let found = try why("good").output
-        #expect(found.contains("good: skipped") && found.contains("next: nothing until its input is found"), "\(found)")
+        #expect(found.contains("good: skipped") && found.contains("next: nothing until it is found again"), "\(found)")
     }
 
     @Test("tells why an input became no item")

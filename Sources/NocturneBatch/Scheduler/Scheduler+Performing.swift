@@ -201,7 +201,7 @@ extension Scheduler {
         let place = folder.map { " All are below \($0)." } ?? ""
         await context.progress.note(
             "Stopping: \(trip.text) (\(listed(trip.names, most: 3))).\(place) Look at them: are these the right inputs for the model? If they are, "
-                + "continue with: nocturne resume \(context.output.argument) --stop-when never"
+                + "continue with: \(context.output.continuation) --stop-when never"
         )
     }
 

@@ -29,9 +29,8 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
                 : "Models in \(places): \(available.joined(separator: ", "))"
             return "there is no model \"\(name)\".\(meant) \(there)"
         case .ambiguous(let name, let folders):
-            return
-                "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the version, as in \(name)@1.0.0, "
-                + "or the folder"
+            let step = name.contains("@") ? "" : "the version, as in \(name)@1.0.0, or "
+            return "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify \(step)the folder"
         case .broken(let error): return "\(error)"
         case .otherKind(let path, let advice): return "\(path) \(advice)"
         }

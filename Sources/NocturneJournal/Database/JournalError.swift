@@ -24,11 +24,11 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
     public let detail: String
     /// As in `errno`, also where SQLite has its own code for it; nil for damage and for misuse.
     public let systemCode: Int32?
+    /// Whether the file is damaged or not a database: reading it again does not help.
+    package let isFileDamaged: Bool
 
-    init(_ code: Code, detail: String, systemCode: Int32? = nil) {
-        self.code = code
-        self.detail = detail
-        self.systemCode = systemCode
+    init(_ code: Code, detail: String, systemCode: Int32? = nil, isFileDamaged: Bool = false) {
+        (self.code, self.detail, self.systemCode, self.isFileDamaged) = (code, detail, systemCode, isFileDamaged)
     }
 
     /// - Parameter path: of the journal, for an error while it is opened; nil for a later one.
@@ -46,7 +46,7 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             case .SQLITE_BUSY: EAGAIN
             default: (error as? any SystemCallError)?.systemCode
             }
-        if let path, Self.isDamage(error) {
+        if Self.isDamage(error) {
             self.init(unusable: path, because: "the journal is damaged (\(error))")
         } else if let path {
             let advice =
@@ -58,12 +58,14 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
     }
 
     /// For a file of a journal that holds nothing readable.
-    init(unusable file: String, because fact: String) {
+    /// - Parameter file: its path; nil where it is not known.
+    init(unusable file: String?, because fact: String) {
         let advice =
             "move the journal away, with the files next to it that begin with its name, and start the batch again with the same "
             + "inputs and options: finished and edited results are recognised and kept; marks of reviewers have to be imported again, and "
             + "items that were removed by `nocturne forget` are processed again"
-        self.init(.unusable, detail: "\(file): \(fact). Next step: \(advice)")
+        let place = file.map { $0 + ": " } ?? ""
+        self.init(.unusable, detail: "\(place)\(fact). Next step: \(advice)", isFileDamaged: true)
     }
 
     /// For an error of the temporary tables.

@@ -9,8 +9,9 @@ extension FaultCode {
     }
 
     /// The remedy for a batch, with the path of its folder in the place of `OUT`.
-    package func remedy(in folder: String) -> String {
-        remedy.replacing("nocturne resume OUT", with: "nocturne resume \(ShellWord.quoted(folder))")
+    package func remedy(in output: OutputFolder) -> String {
+        let command = "nocturne resume OUT"
+        return remedy.contains(command) ? remedy.replacing(command, with: output.retrial) : remedy
     }
 
     /// The codes and domains with a separate text.
@@ -20,7 +21,8 @@ extension FaultCode {
     package static let nothingToDo = "Nothing to do"
     private static let notAnInput = "Nothing to do: it is not an input of the batch's models."
     private static let exportAgain =
-        "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
+        "Export the whole series, or the damaged object, from the archive again, or leave it out with --exclude. "
+        + "`nocturne inspect` shows what was found."
     private static let tilted =
         "If the reason offers --fix-tilt, use `nocturne resume OUT --fix-tilt`; otherwise export the series again."
     private static let copyAgain =
@@ -79,13 +81,14 @@ extension FaultCode {
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
         "dicom.singleSlice":
-            "Give the folder of the series instead of one file, or export the whole series.",
+            "If one file was given, give the folder of its series; otherwise export the whole series.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne resume OUT --failed`.",
         "disk.full": "Free space on the disk, or use a larger one, then use `nocturne resume OUT --failed`.",
         "file.noPermission": "Allow this user to read the file, then use `nocturne resume OUT --failed`.",
-        "input.changed": "The file changed while it was processed: `nocturne resume OUT` processes it as it is now.",
+        "input.changed":
+            "The file changed or was removed meanwhile: `nocturne resume OUT` processes what is there now.",
         "input.changedSincePlan":
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
@@ -150,7 +153,8 @@ extension FaultCode {
         "tiff.unreadable": "Check that the file can be read, then use `nocturne resume OUT --failed`.",
         "tiff.unsupported":
             "Write one grey page for each slice, all of one size and type, and each channel to a separate file.",
-        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne resume OUT --failed`.",
+        "volume.notFinite":
+            "Replace these voxels by numbers of at most 3.4e38, then use `nocturne resume OUT --failed`.",
         "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
         "volume.surfaceMemory": "Give more memory with --memory, or leave the surfaces out with --meshes none.",

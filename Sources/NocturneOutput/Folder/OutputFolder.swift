@@ -75,6 +75,23 @@ public struct OutputFolder: Sendable {
     /// The path as an argument of a command that a person copies into a shell.
     public var argument: String { ShellWord.quoted(path) }
 
+    /// The command that processes what waits, for people: `nocturne resume OUT`, or `nocturne run OUT --shard K/N` while the batch
+    /// is divided, with K for the number of a shard where this is the whole batch.
+    public var continuation: String {
+        let count = shardCount
+        guard count > 0 else { return "nocturne resume \(argument)" }
+        return "nocturne run \(argument) --shard \(shard.map(String.init) ?? "K")/\(count)"
+    }
+
+    /// The command that tries items again, to be followed by options: of a batch that is divided after it was merged, since items that
+    /// failed in the search are in no shard, and shards take no options.
+    package var retrial: String {
+        (shardCount > 0 ? "nocturne merge \(argument)` and `" : "") + "nocturne resume \(argument)"
+    }
+
+    /// 0 unless the batch is divided.
+    private var shardCount: Int { FileSystem.entries(shards).count { Int($0) != nil } }
+
     /// Whether this folder holds a batch, which this user may or may not be able to read.
     public var holdsBatch: Bool { access(journal, F_OK) == 0 || isClosed }
 
@@ -153,8 +170,10 @@ public struct OutputFolder: Sendable {
     /// For a folder that this user cannot change.
     package func unwritable(_ code: Int32) -> BatchError {
         var status = stat()
-        var detail =
-            "cannot write to the folder \(path): \(errnoText(code)). Make it writable, or choose another with --output"
+        // Commands for a batch that is there may have no --output.
+        let next = holdsBatch ? "then repeat the command" : "or choose another with --output"
+        let step = [ENOSPC, EDQUOT].contains(code) ? "Free space on its disk" : "Make it writable"
+        var detail = "cannot write to the folder \(path): \(errnoText(code)). \(step), \(next)"
         if code == EACCES, lstat(hidden, &status) == 0, status.st_uid != geteuid() {
             let owner = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "user \(status.st_uid)"
             detail =

@@ -69,6 +69,13 @@ extension BatchArguments {
         return all.map(absolutePath)
     }
 
+    /// Whether an input does not exist, which a new batch refuses. A list that can be read only once, such as a pipe, is not read.
+    package var lacksInput: Bool {
+        let canRead = selection.list.map { FileSystem.kind($0) == .file } ?? true
+        let paths = canRead ? try? allInputs() : nil
+        return (paths ?? inputs.map(absolutePath)).contains { !FileSystem.exists($0) }
+    }
+
     private static func isAddress(_ text: String) -> Bool {
         guard let end = text.firstRange(of: "://")?.lowerBound, end > text.startIndex else { return false }
         return text[..<end].allSatisfy { $0.isLetter || $0.isNumber }

@@ -29,9 +29,9 @@ package struct BatchContents: Sendable {
         self.models = models
     }
 
-    /// - Throws: ``BatchError`` with `notABatch`; `JournalError`.
+    /// - Throws: ``BatchError`` with `notABatch`, and with `divided` before the shards are merged; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> BatchContents {
-        try output.checkHoldsBatch()
+        try await output.checkIsWhole()
         return try await output.reading { journal in
             BatchContents(
                 output: output,

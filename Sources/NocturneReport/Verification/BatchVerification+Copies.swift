@@ -10,12 +10,15 @@ extension BatchVerification {
     /// files contain, and that `batch.json` has the items that are there.
     ///
     /// What only the journal knows is not checked: whether `result.json` is the one that was written, tables and events.
-    /// - Parameter progress: called after each item, from several threads.
+    /// - Parameters:
+    ///   - isJournalDamaged: whether there is a journal that cannot be used, which is a fault.
+    ///   - progress: called after each item, from several threads.
     /// - Throws: ``BatchError`` with `linkInOutput`: a link in place of the journal's folder is not a folder without a journal.
     ///   `CancelledError` soon after the flag is raised.
     public func runWithoutJournal(
         on pool: ComputePool,
         flag: CancellationFlag = CancellationFlag(),
+        isJournalDamaged: Bool = false,
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
     ) async throws -> VerificationReport {
         try output.checkOwnFolders()
@@ -32,8 +35,10 @@ extension BatchVerification {
             }
             var report = parts.reduce(into: VerificationReport()) { $0.add($1) }
             report.add(ofReport)
-            let cause =
+            if isJournalDamaged { report.add(output.journal, "is damaged") }
+            let missing =
                 output.isClosed ? "this user cannot read the journal (\(errnoText(EACCES)))" : "there is no journal"
+            let cause = isJournalDamaged ? "the journal is damaged" : missing
             report.notes.append("\(cause): files were compared with result.json and batch.json only")
             return report
         }

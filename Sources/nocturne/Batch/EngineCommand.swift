@@ -21,6 +21,8 @@ protocol EngineCommand: AsyncParsableCommand {
     var retries: RetrySelection { get }
     /// What the batch is described by in this run.
     func description() async throws -> BatchDescription
+    /// Whether an input does not exist, which the engine of a new batch refuses.
+    var lacksInput: Bool { get }
     /// Whether the engine reads standard input.
     var keepsInput: Bool { get }
     /// The exit code for that of the engine.
@@ -35,6 +37,7 @@ extension EngineCommand {
     // What most commands have; the others declare their member.
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
+    var lacksInput: Bool { false }
     var consent: ChangeConsent? { nil }
     var retries: RetrySelection { .none }
     func description() async throws -> BatchDescription { try await ExistingBatch.continued(folder) }
@@ -53,7 +56,8 @@ extension EngineCommand {
         // Here, since an engine with far too little waits for threads before it can look.
         try EngineProcess.checkLimits(threads: resources.machine.width)
         let isConfirmed = try confirmChanges()
-        if resources.schedule.detach { return try detach(isConfirmed: isConfirmed) }
+        // An engine in the foreground shows here that an input does not exist, and leaves no folder.
+        if resources.schedule.detach, folder.holdsBatch || !lacksInput { return try detach(isConfirmed: isConfirmed) }
         let end = RunSupervision.run(
             on: folder,
             arguments: Program.arguments,
@@ -76,7 +80,7 @@ extension EngineCommand {
             engineEnded(with: NocturneExit(stoppedBy: signal))
             throw NocturneExit(stoppedBy: signal)
         case .engineHangs:
-            Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.argument)")
+            Terminal.printUrgently("once it has ended, continue with: \(folder.continuation)")
             // The engine keeps the output folder locked until it ends, so a scheduler has to try again later.
             engineEnded(with: .stoppedEarly)
             throw NocturneExit.stoppedEarly

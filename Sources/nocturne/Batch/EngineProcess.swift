@@ -240,7 +240,7 @@ struct EngineProcess {
                 )
             )
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
-                Terminal.printMessage("Continue with: nocturne resume \(request.output.argument)")
+                Terminal.printMessage("Continue with: \(request.output.continuation)")
             }
         } else if let text = outcome.remarks.flatMap(SummaryText.missingOutputs) {
             // No event has it.

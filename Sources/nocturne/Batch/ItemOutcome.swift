@@ -24,6 +24,6 @@ struct ItemOutcome: Encodable {
         reason = item.reason?.text
         code = item.reason?.code.rawValue
         stage = item.reason?.stage
-        remedy = item.reason.map { $0.code.remedy(in: folder.path) }
+        remedy = item.reason.map { $0.code.remedy(in: folder) }
     }
 }

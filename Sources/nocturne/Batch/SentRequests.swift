@@ -67,7 +67,7 @@ struct SentRequests {
         let known = try await items(names, of: folder)
         for name in names {
             guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
-            let again = "; `nocturne resume \(folder.argument) --failed` tries it again"
+            let again = "; `\(folder.continuation) --failed` tries it again"
             let advice = [.completed, .skipped].contains(state) ? "" : again
             let detail = "\(name) is \(state.rawValue) and waits for nothing\(advice)"
             throw BatchError(.unknownItem, path: folder.path, detail: detail)

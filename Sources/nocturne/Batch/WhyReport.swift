@@ -172,21 +172,25 @@ struct WhyReport: Encodable {
         switch item.state {
         case .completed where source == .gone: "nothing: its source no longer exists, and the result stays"
         case .completed where source == .changed:
-            "`nocturne resume \(folder.argument)` makes the result again, since a source file has changed"
+            "`\(folder.retrial)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
         case .pending where pause?.awaitsApproval == true:
             "a run processes it once the pilot is approved: look at \(folder.page), then `nocturne approve \(folder.argument)`"
         case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
-        case _ where source == .gone: "nothing until its source exists again"
-        case .pending, .started: "`nocturne resume \(folder.argument)` processes it"
+        // Its name is shown with the numbers of bytes, by which the file is not found.
+        case _ where item.reason?.code == .unusableName:
+            "rename the file, then `\(folder.retrial)` processes it"
+        case _ where source == .gone:
+            "nothing until its source exists again; `nocturne forget \(folder.argument) \(ShellWord.quoted(item.name))` removes it"
+        case .pending, .started: "`\(folder.continuation)` processes it"
         case .failed where source == .changed, .skipped where source == .changed:
-            "`nocturne resume \(folder.argument)` tries it again, since a source file has changed"
+            "`\(folder.retrial)` tries it again, since a source file has changed"
         case .failed, .cancelled, .quarantined:
-            "`nocturne resume \(folder.argument)` leaves it as it is; `nocturne resume \(folder.argument) --failed` tries it again"
+            "`\(folder.continuation)` leaves it as it is; `\(folder.retrial) --failed` tries it again"
         case .skipped where item.reason?.code == .expired:
             "nothing: its result is older than those that the watch keeps"
         case .skipped where item.reason?.code == .vanished:
-            "nothing until its input is found again and its model is given"
+            "nothing until it is found again: its input and its model have to be given, as before"
         case .skipped: "nothing: it is not an input for the models of this batch"
         }
     }

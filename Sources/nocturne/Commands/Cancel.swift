@@ -28,7 +28,7 @@ struct Cancel: AsyncParsableCommand {
         )
         // The run continues with its other items, so there is no advice on how to continue.
         guard items.isEmpty else { return try await request.sendAndPrint() }
-        try await request.sendAndPrint(advice: "Continue later with: nocturne resume \(folder.argument)")
+        try await request.sendAndPrint(advice: "Continue later with: \(folder.continuation)")
         // Only running shards get the request. Tasks in the queue have no run yet that could receive it.
         if try await DividedBatch.read(folder) != nil {
             try Terminal.printResult(

@@ -23,7 +23,7 @@ struct Doctor: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let report = try await HealthReport(
+        let report = await HealthReport(
             version: Program.version,
             folder: absolutePath(output),
             model: model,

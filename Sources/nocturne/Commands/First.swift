@@ -40,7 +40,7 @@ struct First: AsyncParsableCommand {
             let lock = try BatchLock(folder)
             defer { withExtendedLifetime(lock) {} }
             try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
-            return try Terminal.printResult("The next run begins with \(list): nocturne resume \(folder.argument)")
+            return try Terminal.printResult("The next run begins with \(list): \(folder.continuation)")
         }
         // Also for a divided batch: every shard has a run and a journal, and takes its items of the list.
         let action = ControlRequest.Action.putFirst(FirstRequest(items, now: now))

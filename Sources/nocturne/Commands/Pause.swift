@@ -125,7 +125,7 @@ private struct PauseEnd {
         guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: hasOther)) }
         // No run was active, so the items wait until somebody starts one.
         let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
-        try Terminal.printResult("\(end): nocturne resume \(folder.argument)")
+        try Terminal.printResult("\(end): \(folder.continuation)")
     }
 
     private func forgetPause(of place: OutputFolder) async throws {
@@ -140,10 +140,10 @@ private struct PauseEnd {
     private func fact(hasOther: Bool) -> String {
         switch (approves, hasOther) {
         case (true, true): "the batch is paused, and no pilot waits for approval; continue with: nocturne continue"
-        case (true, false): "no pilot of this batch waits for approval; process what waits with: nocturne resume"
+        case (true, false): "no pilot of this batch waits for approval; process what waits with: \(folder.continuation)"
         case (false, true): "the pilot waits for approval: look at \(folder.page), then continue with: nocturne approve"
         case (false, false):
-            "no run is active on this batch, and none is paused; process what waits with: nocturne resume"
+            "no run is active on this batch, and none is paused; process what waits with: \(folder.continuation)"
         }
     }
 }

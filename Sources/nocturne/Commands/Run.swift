@@ -70,6 +70,7 @@ struct Run: EngineCommand {
     var needsEngine: Bool { !attempts.dryRun }
     /// Whether the list comes through standard input, which is then kept in memory for an engine after a crash.
     var keepsInput: Bool { batch.selection.list == "-" }
+    var lacksInput: Bool { batch.lacksInput }
     var retries: RetrySelection { attempts.retries }
     /// None for a shard, since the plan has fixed everything that affects results.
     var consent: ChangeConsent? { shard == nil ? answer.consent(list: batch.selection.list) : nil }
@@ -94,13 +95,12 @@ struct Run: EngineCommand {
             return
         }
         // With --shard the folder is given as the input: it exists already, so --output would have a second meaning.
-        guard output == nil, batch.inputs.count == 1, !attempts.dryRun, !answer.yes else {
-            throw ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
-        }
+        guard output == nil, !attempts.dryRun, !answer.yes else { throw Self.shardUsage }
         // The plan has fixed inputs, models and options; a task gives only what changes no result.
-        guard batch.given.isEmpty else {
+        let planned = batch.given + (resources.attachments.norms == nil ? [] : ["--norms"])
+        guard planned.isEmpty else {
             throw ValidationError(
-                "\(batch.given.joined(separator: ", ")): the plan of the batch has fixed this for all shards; leave it out"
+                "\(planned.joined(separator: ", ")): the plan of the batch has fixed this for all shards; leave it out"
             )
         }
         guard shard.task != nil else {
@@ -108,8 +108,14 @@ struct Run: EngineCommand {
         }
     }
 
+    private static var shardUsage: ValidationError {
+        ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
+    }
+
     func check() throws {
         if shard == nil { return try batch.check() }
+        // Not in `validate()`: the parser calls it before it refuses an unknown option, whose value it takes as an input.
+        guard batch.inputs.count == 1 else { throw Self.shardUsage }
         // When the task ends is asked before it does.
         if cluster.requeue { _ = Self.slurm }
     }

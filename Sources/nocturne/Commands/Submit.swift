@@ -12,7 +12,7 @@ struct Submit: AsyncParsableCommand {
         abstract: "Have Slurm process the shards of a divided batch.",
         discussion: """
             Submits an array of tasks to Slurm, one for each shard that is neither finished nor running, and a job that \
-            merges afterwards. Everything after -- goes to sbatch.
+            merges afterwards. Everything after -- goes to sbatch for the array, account, partition and QOS for both jobs.
             """
     )
 
@@ -44,7 +44,7 @@ struct Submit: AsyncParsableCommand {
     @Option(help: "The program on the machines of the cluster. Default: this one.")
     var program: String?
 
-    @Argument(parsing: .postTerminator, help: "Options of sbatch for the array, after --.")
+    @Argument(parsing: .postTerminator, help: "Options of sbatch, after --.")
     var sbatch: [String] = []
 
     func validate() throws {
@@ -77,7 +77,9 @@ struct Submit: AsyncParsableCommand {
     /// Prints both scripts with their options, then what Slurm finds wrong with the array.
     /// - Throws: ``NocturneExit/usage`` where Slurm refuses it.
     private func show(_ job: Slurm.Job) throws {
-        for (options, script) in [(job.options, job.script), (job.mergeOptions, job.mergeScript)] {
+        for (options, script) in [
+            (job.options + sbatch, job.script), (job.mergeOptions(after: sbatch), job.mergeScript),
+        ] {
             try Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
         }
         do {
@@ -98,16 +100,29 @@ struct Submit: AsyncParsableCommand {
                 "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
             )
         }
-        // Whatever becomes of the tasks: after a failure the other dependencies would never be met.
-        let merge = try await slurm.submit(
-            job.mergeScript,
-            job.mergeOptions + ["--dependency=afterany:\(array)"]
-        )
+        let merge = try await submitMerge(of: job, after: array, slurm)
         // Only now: the first job needs the second one, also where its number cannot be printed.
         try first.get()
         try Terminal.printResult(
             "Job \(merge) merges afterwards. Follow both with: nocturne status --refresh \(job.output.argument)"
         )
+    }
+
+    /// - Returns: the number of the job.
+    private func submitMerge(of job: Slurm.Job, after array: String, _ slurm: Slurm) async throws -> String {
+        do {
+            // The user's options first: of two values the later one counts. `afterany`, since after a task that fails the other
+            // dependencies would never be met.
+            return try await slurm.submit(
+                job.mergeScript,
+                job.mergeOptions(after: sbatch) + ["--dependency=afterany:\(array)"]
+            )
+        } catch let error as BatchError {
+            let detail =
+                "the job that merges was not submitted: \(error). Once job \(array) has ended, use "
+                + "`nocturne merge \(job.output.argument)`"
+            throw BatchError(error.code, path: "", detail: detail, systemCode: error.systemCode)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneConcurrency
+import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -45,8 +46,9 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         // A folder with a report but without a journal, such as a copy for archiving: it is checked against its report.
-        let isCopy = (folder.isClosed || !folder.holdsBatch) && FileSystem.kind(folder.report) == .file
-        if !isCopy { try await check(folder) }
+        let hasReport = FileSystem.kind(folder.report) == .file
+        let isCopy = (folder.isClosed || !folder.holdsBatch) && hasReport
+        if !isCopy { try check(folder) }
         let flag = CancellationFlag()
         let signal = Mutex<Int32?>(nil)
         // The first signal counts for the exit code; each of them only stops the check.
@@ -68,10 +70,22 @@ struct Verify: AsyncParsableCommand {
         let report: VerificationReport
         do {
             let progress: @Sendable (Int, Int) -> Void = { done, all in count?.show(done, of: all) }
-            report =
-                isCopy
-                ? try await verification.runWithoutJournal(on: pool, flag: flag, progress: progress)
-                : try await verification.run(on: pool, flag: flag, progress: progress)
+            if isCopy {
+                report = try await verification.runWithoutJournal(on: pool, flag: flag, progress: progress)
+            } else {
+                do {
+                    try await checkJournal(folder)
+                    report = try await verification.run(on: pool, flag: flag, progress: progress)
+                } catch let error as JournalError where hasReport && error.isFileDamaged {
+                    Terminal.printMessage("\(error)")
+                    report = try await verification.runWithoutJournal(
+                        on: pool,
+                        flag: flag,
+                        isJournalDamaged: true,
+                        progress: progress
+                    )
+                }
+            }
             count?.clear()
         } catch is CancelledError {
             count?.clear()
@@ -97,10 +111,15 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// Whether there is a batch that no run works on.
-    private func check(_ folder: OutputFolder) async throws {
+    /// Whether the journal has what the batch was started with, and the batch is not divided.
+    private func checkJournal(_ folder: OutputFolder) async throws {
         _ = try await ExistingBatch.description(of: folder)
         try await folder.checkIsWhole()
+    }
+
+    /// Whether there is a batch that no run works on.
+    private func check(_ folder: OutputFolder) throws {
+        try folder.checkHoldsBatch()
         let state = BatchLock.state(of: folder)
         // A run changes results and journal one after the other: what it is about to commit would look like faults.
         guard state.isHeld else { return }

@@ -87,6 +87,7 @@ struct Watch: EngineCommand {
     private var output: String { place.output }
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.selection.list == "-" }
+    var lacksInput: Bool { batch.lacksInput }
     var consent: ChangeConsent? { answer.consent(list: batch.selection.list) }
 
     func check() throws { try batch.check() }

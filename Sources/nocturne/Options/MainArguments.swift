@@ -23,7 +23,12 @@ struct ThreadArguments: ParsableArguments {
 
 /// Memory and threads.
 struct MachineArguments: ParsableArguments {
-    @Option(help: "Memory budget, such as 8G. Default: 80 % of available memory.", transform: ByteCount.parse)
+    // Unconditional: a negative number is refused as a value, with those that are accepted, and not taken for an option.
+    @Option(
+        parsing: .unconditional,
+        help: "Memory budget, such as 8G. Default: 80 % of available memory.",
+        transform: ByteCount.parse
+    )
     var memory: ByteCount?
 
     @OptionGroup private var compute: ThreadArguments

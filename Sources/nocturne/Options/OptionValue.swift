@@ -105,7 +105,7 @@ struct ThreadCount: OptionValue {
 /// A duration in seconds, or with a unit; 0 means no limit.
 struct DurationLimit: OptionValue, CustomStringConvertible {
     /// Completes "expected".
-    package static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
+    package static var allowed: String { "a duration such as 30m, 2h or 90s, or 0" }
     /// Nil without a limit.
     let seconds: Int?
 

@@ -19,7 +19,7 @@ struct HealthReport: Encodable {
     /// - Parameters:
     ///   - folder: the output folder.
     ///   - model: a package to run one patch with.
-    init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
+    init(version: String, folder: String, model: String?, time: any TimeSource) async {
         self.version = version
         let environment = ProcessInfo.processInfo.environment
         variables = EnvironmentVariables.variables(environment)
@@ -28,7 +28,7 @@ struct HealthReport: Encodable {
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
         findings += engines() + [viewer()]
         findings += packages() + variables.map { Self.finding(of: $0, in: environment) }
-        if let model { findings.append(try await patch(of: model)) }
+        if let model { findings.append(await patch(of: model)) }
     }
 
     var hasFault: Bool { findings.contains { $0.state == .fault } }
@@ -112,17 +112,16 @@ struct HealthReport: Encodable {
         }
     }
 
-    private func patch(of model: String) async throws -> HealthFinding {
-        // A package that cannot be loaded is an error of the command line, not a finding about this machine.
-        let package = try LoadedModels.package(model)
+    private func patch(of model: String) async -> HealthFinding {
         do {
+            let package = try LoadedModels.package(model)
             let threads = CoreAllowance.count()
             // One run: it is to show that the network works here, and its time is of no interest.
             let report = try await CheckReport(package: package, threads: threads, repeats: 1)
             let text = [package.id, report.text, report.fault].compactMap { $0 }.joined(separator: "\n")
             return HealthFinding("one patch", text, report.fault == nil ? .ok : .fault)
         } catch {
-            return HealthFinding("one patch", "\(package.id): \(error)", .fault)
+            return HealthFinding("one patch", "\(model): \(error)", .fault)
         }
     }
 

@@ -81,11 +81,13 @@ struct PlanText {
             }
             let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
-            // Results that are taken from other batches take no inference.
-            // A rate below one item in 8 hours is left out, as it would be printed as 0.
+            let (totals, hasWork) = try self.totals()
+            // Results that are taken from other batches take no inference. Left out is a rate below one item in 8 hours, which would
+            // be printed as 0, and one above an item a second, where inference is not what takes the time.
             let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
-            let shift = rate >= 1 ? ", so about \(Int(rate)) such items in 8 hours" : ""
-            return "\(try totals())\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."
+            let isKnown = hasWork && (1...28_800).contains(rate)
+            let shift = isKnown ? ", so about \(Int(rate)) such items in 8 hours" : ""
+            return "\(totals)\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
@@ -119,11 +121,12 @@ struct PlanText {
         return lines.joined(separator: "\n")
     }
 
-    /// "6 to process, 8 not processed."
-    private func totals() throws -> String {
+    /// "6 to process, 8 not processed.", and whether anything is to be processed.
+    private func totals() throws -> (text: String, hasWork: Bool) {
         var counts = [("to process", 0), ("too large for the memory budget", 0), ("not processed", 0)]
         try report.items.forEach { item in counts[item.problem != nil ? 2 : item.fits ? 0 : 1].1 += 1 }
-        return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + "."
+        let shown = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
+        return (shown.joined(separator: ", ") + ".", counts[0].1 > 0)
     }
 
     /// What the plan changes in the batch, as one line.
@@ -133,8 +136,8 @@ struct PlanText {
 
     /// That results leave the batch.
     static func withdrawn(_ count: Int) -> String {
-        return
-            "\(counted(count, "result")) \(count == 1 ? "leaves" : "leave") the tables, since the input or the model is no longer given. The files stay in their folders."
+        "\(counted(count, "result")) \(count == 1 ? "leaves" : "leave") the tables, since the input or the model is no longer given or "
+            + "other items are made of the files. The files of the results stay in their folders."
     }
 
     /// That labels that people have edited are replaced.

@@ -57,8 +57,9 @@ enum SummaryText {
     }
 
     private static func text(_ kind: ReportRemarks.Notes) -> String {
-        let items = kind.count == 1 ? kind.item : "\(kind.count) items, such as \(kind.item)"
-        return "\(items): \(kind.text)"
+        // Notes with one code may differ in their texts.
+        let others = kind.count == 1 ? "" : "\(kind.count) items with similar notes, the first one "
+        return "\(others)\(kind.item): \(kind.text)"
     }
 
     /// Which output that was asked for could not be made, of the first item that is without one; nil where none is missing.
@@ -89,10 +90,11 @@ enum SummaryText {
 
     /// For inputs of the other kind with the models on the search path.
     private static func remedy(for code: FaultCode, _ output: OutputFolder) -> String {
-        let remedy = code.remedy(in: output.path)
+        let remedy = code.remedy(in: output)
         guard [.photo, .volume].contains(code) else { return remedy }
         let packages = LoadedModels.usablePackages
-        let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
+        // A model may be there in several versions.
+        let names = Set(packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)).sorted()
         // Without the full stop of the remedy, which follows the parenthesis.
         return names.isEmpty
             ? remedy : "\(remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."

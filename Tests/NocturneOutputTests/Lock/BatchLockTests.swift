@@ -77,6 +77,10 @@ struct BatchLockTests {
     func anotherUser() throws {
         #expect("\(output.unwritable(EROFS))".contains("Make it writable, or choose another with --output"))
         #expect("\(output.unwritable(EACCES))".contains("Make it writable"))
+        #expect("\(output.unwritable(ENOSPC))".contains("Free space on its disk, or choose another with"))
+        // A command for a batch that is there may have no --output.
+        try Data().write(to: URL(fileURLWithPath: output.journal))
+        #expect("\(output.unwritable(EROFS))".hasSuffix("Make it writable, then repeat the command"))
         // Only root can give the folder away.
         guard geteuid() == 0 else { return }
         #expect(chown(output.hidden, 12_345, 12_345) == 0)

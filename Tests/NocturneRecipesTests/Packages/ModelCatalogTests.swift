@@ -142,6 +142,11 @@ struct ModelCatalogTests {
                     == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the version, as in one@1.0.0, "
                     + "or the folder"
             )
+            let version = try catalog.resolve(nameOrPath: models + "/x").version
+            #expect(
+                try text("one@\(version)")
+                    == "\"one@\(version)\" is ambiguous: \(models)/x, \(models)/y; specify the folder"
+            )
             let missing = "schemaVersion is missing (expected a value). Copy the package again, or correct the file"
             #expect(try text("z") == "\(models)/z/model.json: \(missing)")
             #expect(try text("./nowhere").hasPrefix("./nowhere does not exist. "))
