@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Items that were found")
 struct FoundTableTests {
-    private func item(_ name: String, rank: Int = 0, order: String = "") -> DiscoveredItem {
+    private func item(_ name: String, rank: Int = 0, order: String = "", model: String = "m") -> DiscoveredItem {
         var item = DiscoveredItem(
             key: "k:" + name,
             name: name,
-            model: "m",
+            model: model,
             path: "/in/" + name,
             fingerprint: .of(name),
             inputs: [
@@ -179,6 +179,38 @@ struct FoundTableTests {
         #expect(records.map { $0.written.files.map(\.path) } == [[], ["b"], [], ["d"], ["gone"]])
         let pending = try await journal.pending(after: nil, limit: 9)
         #expect(pending.map(\.name) == ["a", "c"] && pending.map(\.id) == [1, 3])
+        await journal.close()
+    }
+
+    @Test(
+        "Items keep their names while the first model is not given, and with a second version of it",
+        arguments: [
+            (["b"], ["x@b"]), (["c", "b"], ["x@c", "x@b"]), (["b", "a"], ["x@b", "x"]),
+            (["a@1", "a@2"], ["x", "x@a@2"]),
+        ]
+    )
+    func modelNames(models: [String], names: [String]) async throws {
+        let journal = try await Journal.temporary()
+        func find(_ models: [String]) throws {
+            try journal.found.begin()
+            try journal.found.add(models.map { item("x", model: $0) })
+            try journal.found.merge(
+                objectionCode: FaultCode("test", "reason"),
+                joined: { $0[0] },
+                models: models
+            )
+            try journal.found.order()
+        }
+        try find(["a", "b"])
+        let actions = try journal.found.candidates(after: 0).map { candidate in
+            var action = CandidateAction(place: candidate.place)
+            action.entry = JournalEntry(candidate.item, name: candidate.item.name, state: .pending)
+            return action
+        }
+        try await journal.perform(actions, at: "now")
+        #expect(try await journal.items().map(\.name) == ["x", "x@b"])
+        try find(models)
+        #expect(try journal.found.items().map(\.name) == names)
         await journal.close()
     }
 

@@ -85,11 +85,16 @@ extension FoundTable {
             UPDATE found SET key = key || '|' || model, name = name || '@' || model, suffix = suffix || '@' || model
             """
         try change { db in
+            // Without the version, which is part of the id only while the batch has two versions of a model.
+            func stem(_ model: String) -> String { "SUBSTR(\(model), 1, INSTR(\(model) || '@', '@') - 1)" }
+            let isOther = "\(stem("i.model")) <> \(stem("found.model"))"
             try db.execute(
                 sql: """
-                    \(name) WHERE objection IS NULL
-                        AND EXISTS (SELECT 1 FROM item i WHERE i.key = found.key AND i.model <> found.model)
+                    \(name) WHERE objection IS NULL AND (
+                        EXISTS (SELECT 1 FROM item i WHERE i.key = found.key || '|' || found.model)
+                        OR EXISTS (SELECT 1 FROM item i WHERE i.key = found.key AND \(isOther))
                         AND EXISTS (SELECT 1 FROM item i WHERE i.key > found.key || '|' AND i.key < found.key || '}')
+                    )
                     """
             )
             let several = "SELECT key FROM found WHERE objection IS NULL GROUP BY key HAVING COUNT(*) > 1"
