@@ -81,7 +81,7 @@ public final class PDFPage {
 
     // MARK: Text
 
-    /// Writes one line with its baseline at `y`. Characters that the fonts lack become boxes.
+    /// Writes one line with its baseline at `y`. In place of characters that the fonts lack their codes are written.
     public func text(
         _ text: String,
         x: Double,
@@ -93,7 +93,7 @@ public final class PDFPage {
         set(size: size, isBold: isBold)
         set(color)
         cairo_move_to(context, x, y)
-        let line = text.withoutControlCharacters
+        let line = drawable(text)
         texts.append(line)
         // The space keeps the last word of a line and the first of the next apart when they are read aloud.
         cairo_show_text(context, line + " ")
@@ -103,7 +103,7 @@ public final class PDFPage {
     public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
         set(size: size, isBold: isBold)
         var extents = cairo_text_extents_t()
-        cairo_text_extents(context, text.withoutControlCharacters, &extents)
+        cairo_text_extents(context, drawable(text), &extents)
         return extents.x_advance
     }
 
@@ -112,7 +112,7 @@ public final class PDFPage {
         func fits(_ line: String) -> Bool { width(of: line, size: size, isBold: isBold) <= limit }
         var lines: [String] = []
         var line = ""
-        for word in text.withoutControlCharacters.split(separator: " ").map(String.init) {
+        for word in drawable(text).split(separator: " ").map(String.init) {
             let longer = line.isEmpty ? word : line + " " + word
             if fits(longer) {
                 line = longer
@@ -135,7 +135,7 @@ public final class PDFPage {
 
     /// The text in one line no wider than `width`; if necessary, its middle is left out.
     public func shortened(_ text: String, width limit: Double, size: Double, isBold: Bool = false) -> String {
-        let characters = Array(text.withoutControlCharacters.prefix(2_000))
+        let characters = Array(drawable(String(text.prefix(2_000))))
         func candidate(_ kept: Int) -> String {
             kept >= characters.count
                 ? String(characters)
@@ -151,6 +151,10 @@ public final class PDFPage {
             }
         }
         return candidate(low)
+    }
+
+    private func drawable(_ text: String) -> String {
+        Fonts.shared?.drawable(text) ?? text.withoutControlCharacters
     }
 
     private func set(size: Double, isBold: Bool) {

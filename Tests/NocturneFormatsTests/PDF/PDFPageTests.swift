@@ -125,6 +125,14 @@ struct PDFPageTests {
         #expect(missing > 0)
     }
 
+    @Test("Characters that the fonts lack are written as their codes")
+    func missing() throws {
+        let page = try empty()
+        page.text("Åse e\u{301} \u{65E5}\u{672C}.jpg \u{5E9}", x: 0, y: 10, size: 9)
+        #expect(page.texts == ["Åse é [65E5 672C].jpg [5E9]"])
+        #expect(page.shortened("\u{65E5}", width: 100, size: 9) == "[65E5]")
+    }
+
     @Test("Lines are no wider than asked for and lose no word; long words are broken")
     func lines() throws {
         let page = try empty()
