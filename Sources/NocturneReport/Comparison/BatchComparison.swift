@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneSystem
 
 /// Two batches over the same inputs, such as those of two versions of a model, side by side.
 package struct BatchComparison: Sendable {
@@ -56,9 +57,9 @@ package struct BatchComparison: Sendable {
         package let unit: String
         /// How many items have the measure in both batches.
         package let items: Int
-        /// Over the items, rounded to six decimal places.
+        /// Over the items, rounded.
         package let meanDifference: Double
-        /// Over the items, rounded to six decimal places.
+        /// Over the items, rounded.
         package let medianDifference: Double
         /// The one with the largest absolute value.
         package let largestDifference: Double
@@ -119,7 +120,9 @@ package struct BatchComparison: Sendable {
                 MeasureKey(row),
                 first: row.value,
                 second: other,
-                value: row.value.flatMap { own in other.map { ComparisonSummary.rounded($0 - own) } }
+                value: row.value.flatMap { own in
+                    other.map { ($0 - own).roundedForResults(scale: max(abs($0), abs(own))) }
+                }
             )
         }
     }
@@ -138,13 +141,14 @@ package struct BatchComparison: Sendable {
             guard let found = values[key], found.contains(where: { $0.value != 0 }),
                 let largest = found.max(by: { abs($0.value) < abs($1.value) })
             else { return nil }
+            let (mean, median) = ComparisonSummary.centers(of: found.map(\.value))
             return Change(
                 label: key.label,
                 measure: key.measure,
                 unit: key.unit,
                 items: found.count,
-                meanDifference: ComparisonSummary.rounded(found.reduce(0) { $0 + $1.value } / Double(found.count)),
-                medianDifference: ComparisonSummary.rounded(UnusualValues.Distribution.median(found.map(\.value)) ?? 0),
+                meanDifference: mean,
+                medianDifference: median,
                 largestDifference: largest.value,
                 largestItem: largest.item
             )

@@ -103,7 +103,7 @@ package struct BatchHistory: Sendable, Encodable {
             guard let value = row.value, value.isFinite, isFollowed(row.measure) else { return nil }
             let key = Key(entry, row)
             let previous = key.flatMap { earlier.updateValue(value, forKey: $0) }
-            let change = previous.map { ComparisonSummary.rounded(value - $0) }
+            let change = previous.map { (value - $0).roundedForResults(scale: max(abs(value), abs($0))) }
             return Measure(
                 label: row.label,
                 measure: row.measure,
@@ -164,8 +164,11 @@ extension BatchHistory {
         package let measure: MeasureKey
         /// In the order of time.
         package let values: [Double]
-        /// The last value minus the first, rounded to six decimal places.
-        package var change: Double { ComparisonSummary.rounded((values.last ?? 0) - (values.first ?? 0)) }
+        /// The last value minus the first, rounded.
+        package var change: Double {
+            let (first, last) = (values.first ?? 0, values.last ?? 0)
+            return (last - first).roundedForResults(scale: max(abs(first), abs(last)))
+        }
     }
 
     /// In the order of subjects, and of the measures of their items. Measures that never change are left out.

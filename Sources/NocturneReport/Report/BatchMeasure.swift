@@ -1,5 +1,6 @@
 import Foundation
 package import NocturneJournal
+import NocturneSystem
 
 /// A measure by which items of a batch are compared with each other.
 package struct BatchMeasure: Sendable {
@@ -94,7 +95,7 @@ package struct BatchMeasure: Sendable {
                     Statistic(
                         label: $0.label,
                         measure: name,
-                        value: $0.value.map { ComparisonSummary.rounded($0 - mean) },
+                        value: $0.value.map { ($0 - mean).roundedForResults(scale: max(abs($0), abs(mean))) },
                         unit: "mm"
                     )
                 }
@@ -112,7 +113,7 @@ package struct BatchMeasure: Sendable {
                 return Statistic(
                     label: row.label,
                     measure: Derived.ratio,
-                    value: ratio.flatMap { $0.isFinite ? ComparisonSummary.rounded($0) : nil },
+                    value: ratio.flatMap { $0.isFinite ? $0.roundedForResults() : nil },
                     unit: "1"
                 )
             }

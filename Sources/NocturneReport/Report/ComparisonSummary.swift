@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneSystem
 
 /// How one measure of agreement with references is distributed over the compared items.
 package struct ComparisonSummary: Sendable, Equatable, Encodable {
@@ -12,9 +13,9 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
     package let unit: String
     /// Items that have a value.
     package let count: Int
-    /// Over the items that have a value, rounded to six decimal places.
+    /// Over the items that have a value, rounded.
     package let mean: Double
-    /// Over the items that have a value, rounded to six decimal places.
+    /// Over the items that have a value, rounded.
     package let median: Double
     /// The lowest value of a coefficient, the highest distance, the difference furthest from zero.
     package let worst: Double
@@ -87,12 +88,17 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
         measure = key.measure
         unit = key.unit
         count = values.count
-        mean = Self.rounded(values.reduce(0) { $0 + $1.value } / Double(values.count))
-        median = Self.rounded(UnusualValues.Distribution.median(values.map(\.value)) ?? 0)
+        (mean, median) = Self.centers(of: values.map(\.value))
         worst = ordered[0].value
         worstItems = ordered.prefix(Self.worstCount).map(\.name)
     }
 
-    /// To six decimal places.
-    package static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+    /// Mean and median, rounded.
+    /// - Parameter values: at least one.
+    static func centers(of values: [Double]) -> (mean: Double, median: Double) {
+        let scale = values.reduce(0) { max($0, abs($1)) }
+        let mean = values.reduce(0, +) / Double(values.count)
+        let median = UnusualValues.Distribution.median(values) ?? 0
+        return (mean.roundedForResults(scale: scale), median.roundedForResults(scale: scale))
+    }
 }

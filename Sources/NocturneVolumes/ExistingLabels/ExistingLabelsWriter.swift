@@ -92,7 +92,7 @@ struct ExistingLabelsWriter {
         let isPresent = measured.voxelCount > 0
         // A grid made around the labels ends at their bounds.
         let isWhole = maps.source.image != nil || maps.source.kind == .labelMap
-        func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
+        func rounded(_ value: Double) -> Double { value.roundedForResults() }
         return ExistingLabelsResult.Label(
             value: Int(label.value),
             number: label.number,
@@ -104,8 +104,8 @@ struct ExistingLabelsWriter {
             file: file(label.volume),
             status: isWhole || !isPresent ? measured.status.rawValue : "present",
             voxelCount: measured.voxelCount,
-            volumeMm3: rounded(measured.volumeMm3),
-            volumeMl: rounded(measured.volumeMl),
+            volumeMm3: measured.volumeMm3.roundedForResults(scale: measured.volumeMm3),
+            volumeMl: measured.volumeMl.roundedForResults(scale: measured.volumeMl),
             intensity: measured.intensity?.rounded,
             centroidRasMm: measured.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
             boundingBox: measured.boundingBox.map(SegmentationResult.Box.init),

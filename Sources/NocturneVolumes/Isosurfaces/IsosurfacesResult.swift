@@ -98,8 +98,7 @@ extension IsosurfacesResult.Surface {
     /// Measures a surface, and writes it if there is a writer.
     /// - Parameter surface: nil for a value that no voxel reaches, whose area and volume are null.
     init(_ level: IsosurfaceLevel, _ surface: SurfaceMesh?, _ writer: SurfaceWriter?) throws {
-        func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
-        func point(_ value: SIMD3<Float>) -> [Double] { (0..<3).map { rounded(Double(value[$0])) } }
+        func point(_ value: SIMD3<Float>) -> [Double] { (0..<3).map { Double(value[$0]).roundedForResults() } }
         let sums = surface.map(SurfaceSums.init)
         value = level.value
         name = level.name
@@ -108,10 +107,11 @@ extension IsosurfacesResult.Surface {
         voxelCount = level.voxelCount
         boundingBox = level.box.map(SegmentationResult.Box.init)
         triangles = surface?.triangles.count ?? 0
-        areaMm2 = sums.map { rounded($0.area) }
-        volumeMm3 = sums.map { rounded($0.volume) }
+        func measure(_ value: Double) -> Double { value.roundedForResults(scale: abs(value)) }
+        areaMm2 = sums.map { measure($0.area) }
+        volumeMm3 = sums.map { measure($0.volume) }
         // 1 ml is 1000 mm³.
-        volumeMl = sums.map { rounded($0.volume / 1000) }
+        volumeMl = sums.map { measure($0.volume / 1000) }
         boundsRasMm = surface.map {
             .init(
                 lower: point($0.vertices.reduce(SIMD3(repeating: .infinity)) { pointwiseMin($0, $1) }),

@@ -48,7 +48,8 @@ struct MeasuredUnit: Sendable {
     /// An intensity of the image in this unit.
     func applied(to summary: IntensitySummary) -> IntensitySummary {
         guard let factor = suv?.value else { return summary }
-        func scaled(_ value: Double) -> Double { SegmentationResult.rounded(value * factor) }
+        let scale = max(abs(summary.minimum), abs(summary.maximum)) * factor
+        func scaled(_ value: Double) -> Double { (value * factor).roundedForResults(scale: scale) }
         var summary = summary
         summary.mean = scaled(summary.mean)
         summary.standardDeviation = scaled(summary.standardDeviation)
@@ -66,7 +67,7 @@ struct MeasuredUnit: Sendable {
         intensities.summary = applied(to: intensities.summary)
         for place in intensities.percentiles.indices {
             let value = intensities.percentiles[place].value * scale
-            intensities.percentiles[place].value = SegmentationResult.rounded(value)
+            intensities.percentiles[place].value = value.roundedForResults(scale: abs(value))
         }
         return intensities
     }

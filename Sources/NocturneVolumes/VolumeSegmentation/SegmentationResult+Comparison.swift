@@ -49,7 +49,7 @@ extension SegmentationResult {
 extension SegmentationResult.Comparison.Label {
     /// - Parameter voxelVolume: in mm³.
     init(_ compared: LabelComparison, name: String, voxelVolume: Double) {
-        func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+        func rounded(_ value: Double?) -> Double? { value?.roundedForResults() }
         let difference = Double(compared.voxelCount - compared.referenceVoxelCount)
         let reference = Double(compared.referenceVoxelCount)
         self.init(

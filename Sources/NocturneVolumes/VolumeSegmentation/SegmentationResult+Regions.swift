@@ -41,15 +41,16 @@ extension IntensitySummary {
     /// With mean and standard deviation rounded, as results state them.
     var rounded: IntensitySummary {
         var summary = self
-        summary.mean = SegmentationResult.rounded(mean)
-        summary.standardDeviation = SegmentationResult.rounded(standardDeviation)
+        let scale = max(abs(minimum), abs(maximum))
+        summary.mean = mean.roundedForResults(scale: scale)
+        summary.standardDeviation = standardDeviation.roundedForResults(scale: scale)
         return summary
     }
 }
 
 extension SegmentationResult.Region {
     init(_ measured: RegionMeasurement) {
-        func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+        func rounded(_ value: Double?) -> Double? { value?.roundedForResults() }
         self.init(
             name: measured.name,
             kind: measured.kind,

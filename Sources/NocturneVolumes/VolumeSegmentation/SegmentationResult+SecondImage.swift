@@ -48,7 +48,7 @@ extension SegmentationResult {
 
         init(_ measured: LabelMeasurement?) {
             voxelCount = measured?.voxelCount
-            volumeMl = measured.map { SegmentationResult.rounded($0.volumeMl) }
+            volumeMl = measured.map { $0.volumeMl.roundedForResults(scale: $0.volumeMl) }
             intensity = measured?.intensity?.rounded
         }
     }

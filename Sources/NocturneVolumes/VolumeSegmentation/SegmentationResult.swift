@@ -117,9 +117,6 @@ struct SegmentationResult: ItemResult {
     var notes: [String]
     var noteCodes: [Note.Code]?
 
-    /// Six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
-    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
-
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         let unit = source.intensityUnit

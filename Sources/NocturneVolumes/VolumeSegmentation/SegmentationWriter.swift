@@ -177,6 +177,7 @@ struct SegmentationWriter {
         probabilityFile: String?
     ) -> SegmentationResult.Label {
         let measured = measurement(of: label)
+        let (volume, millilitres) = (measured?.volumeMm3 ?? 0, measured?.volumeMl ?? 0)
         return SegmentationResult.Label(
             value: Int(label.value),
             name: label.name,
@@ -185,16 +186,16 @@ struct SegmentationWriter {
             code: label.code,
             status: measured?.status.rawValue ?? LabelMeasurement.Status.absent.rawValue,
             voxelCount: measured?.voxelCount ?? 0,
-            volumeMm3: SegmentationResult.rounded(measured?.volumeMm3 ?? 0),
-            volumeMl: SegmentationResult.rounded(measured?.volumeMl ?? 0),
+            volumeMm3: volume.roundedForResults(scale: volume),
+            volumeMl: millilitres.roundedForResults(scale: millilitres),
             intensity: measured?.intensity?.rounded,
             centroidRasMm: measured?.centroid.map {
-                [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
+                [$0.x.roundedForResults(), $0.y.roundedForResults(), $0.z.roundedForResults()]
             },
             boundingBox: measured?.boundingBox.map(SegmentationResult.Box.init),
             touchesBorder: measured?.touchesBorder ?? false,
             components: measured?.components,
-            largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
+            largestComponentShare: measured?.largestComponentShare?.roundedForResults(),
             confidence: (measured?.voxelCount ?? 0) > 0 ? finished.confidence[label.value]?.inMillionths : nil,
             probabilityFile: probabilityFile,
             cleaning: finished.cleaning.first { $0.value == label.value },

@@ -109,8 +109,8 @@ final class SurfaceWriter {
             node: format.isScene ? name : nil,
             frame: frame.rawValue.uppercased(),
             triangles: surface.triangles.count,
-            areaMm2: SegmentationResult.rounded(area),
-            volumeMm3: SegmentationResult.rounded(volume)
+            areaMm2: area.roundedForResults(scale: area),
+            volumeMm3: volume.roundedForResults(scale: abs(volume))
         )
     }
 

@@ -17,8 +17,10 @@ struct VolumeViewResult: ItemResult {
 
         /// - Parameter scale: from the image's values to the unit.
         init(_ range: (lower: Double, upper: Double), scale: Double) {
-            lower = SegmentationResult.rounded(range.lower * scale)
-            upper = SegmentationResult.rounded(range.upper * scale)
+            let (lower, upper) = (range.lower * scale, range.upper * scale)
+            let largest = max(abs(lower), abs(upper))
+            self.lower = lower.roundedForResults(scale: largest)
+            self.upper = upper.roundedForResults(scale: largest)
         }
     }
 

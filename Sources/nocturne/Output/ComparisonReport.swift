@@ -135,6 +135,9 @@ enum MeasureText {
         unit.isEmpty || unit == "1" ? measure : "\(measure) (\(unit))"
     }
 
-    /// Four decimal places at most.
-    static func number(_ value: Double) -> String { CSVField.number((value * 1e4).rounded() / 1e4) }
+    /// Four decimal places at most, or four significant digits where that is finer.
+    static func number(_ value: Double) -> String {
+        let scale = abs(value) * 100
+        return CSVField.number(scale < 0.1 ? value.roundedForResults(scale: scale) : (value * 1e4).rounded() / 1e4)
+    }
 }
