@@ -72,6 +72,7 @@ struct ReviewTests {
     private func emptyMap(_ bench: ToolBench) throws -> String {
         try bench.addVolume("edited.nii", 8, 8, 8, hasBox: false)
         let path = bench.folder("edited.nii").path
+        FileSystem.remove(path)
         try FileManager.default.moveItem(atPath: bench.input + "/edited.nii", toPath: path)
         return path
     }
@@ -103,6 +104,39 @@ struct ReviewTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("An edited map may be NRRD; one whose voxels are in another file is refused, and its name is not in results")
+    func editedNRRD() throws {
+        let bench = try edited()
+        let labels = try labels(bench)
+        let header = """
+            NRRD0004
+            type: uint8
+            dimension: 3
+            space: right-anterior-superior
+            sizes: 8 8 8
+            space directions: (1,0,0) (0,1,0) (0,0,1)
+            space origin: (0,0,0)
+            encoding: raw
+
+            """
+        try bench.folder.write(Array((header + "\n").utf8) + [UInt8](repeating: 0, count: 512), to: "JANE.seg.nrrd")
+        try bench.folder.write(header + "data file: JANE.raw\n", to: "JANE.nhdr")
+        try bench.folder.write([UInt8](repeating: 0, count: 512), to: "JANE.raw")
+        func adopt(_ name: String) throws -> Tool {
+            try Tool(["review", "adopt", bench.output, "a", bench.folder(name).path, "--quiet"])
+        }
+        let detached = try adopt("JANE.nhdr")
+        #expect(detached.status == 2, "\(detached.errors)")
+        #expect(detached.errors.contains("Its voxels are in another file"), "\(detached.errors)")
+        let adopted = try adopt("JANE.seg.nrrd")
+        #expect(adopted.status == 0, "\(adopted.errors)")
+        #expect(try self.labels(bench) == labels)
+        let result = String(decoding: try FileSystem.read(bench.output + "/a/result.json"), as: UTF8.self)
+        #expect(result.contains("\"edited.nrrd\"") && !result.contains("JANE"))
+        let kept = FileSystem.entries(bench.output + "/.nocturne/edited/a")
+        #expect(kept.filter { $0.hasPrefix("edited.") } == ["edited.nrrd"])
+    }
+
     @Test("The model's labels come back with the present options once the edit is undone")
     func undoneEdit() throws {
         let bench = try edited()
@@ -113,6 +147,23 @@ struct ReviewTests {
         #expect(undone.status == 0 && undone.errors.contains("in its place again"), "\(undone.errors)")
         #expect(try self.labels(bench) == labels && !FileSystem.exists(map))
         #expect(FileSystem.exists(bench.output + "/a/slices.png"))
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("Without the source nothing is adopted or undone, and that is stated")
+    func withoutSource() throws {
+        let bench = try edited()
+        let labels = try labels(bench)
+        let (source, away) = (bench.input + "/a.nii", bench.folder("away.nii").path)
+        try FileManager.default.moveItem(atPath: source, toPath: away)
+        for last in [try emptyMap(bench), "--undo"] {
+            let refused = try Tool(["review", "adopt", bench.output, "a", last])
+            #expect(refused.status == 2, "\(refused.errors)")
+            #expect(refused.errors.contains("a source file of a was not found"), "\(refused.errors)")
+            #expect(try self.labels(bench) == labels)
+        }
+        try FileManager.default.moveItem(atPath: away, toPath: source)
+        #expect(try Tool(["review", "adopt", bench.output, "a", "--undo", "--quiet"]).status == 0)
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 

@@ -7,8 +7,12 @@ public struct EditedLabels: Sendable, Hashable {
     /// Of the edits of one item, in the hidden folder.
     package let folder: String
 
-    /// The map as the person has given it.
-    public var edited: String { folder + "/edited.nii.gz" }
+    /// A copy of the person's map.
+    /// - Parameter file: the name of the person's file, whose ending states the format.
+    package func edited(_ file: String) -> String {
+        let ending = file.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        return folder + "/edited." + (["nrrd", "nhdr", "mha", "mhd"].contains(ending) ? ending : "nii.gz")
+    }
     /// The model's map.
     public var original: String { folder + "/model.nii.gz" }
     /// What the journal records of the edit, for one that loses its record.
@@ -35,23 +39,25 @@ public struct EditedLabels: Sendable, Hashable {
         try FileSystem.makeFolder(place.folder, mode: 0o700)
         try await Journal.with(path: output.journal) { journal in
             // Of an item that is edited again the map in its folder is not the model's.
-            let before = try await journal.edits()[item.name].flatMap {
-                $0.fingerprint.hex == item.fingerprint ? $0 : nil
-            }
+            let earlier = try await journal.edits()[item.name]
+            let before = earlier?.fingerprint.hex == item.fingerprint ? earlier : nil
             if before == nil {
                 try FileSystem.copy(map, to: place.original)
                 try place.keep(ResultFolder(output.item(item.name)))
             }
-            try FileSystem.copy(path, to: place.edited)
+            let file = path.split(separator: "/").last.map(String.init) ?? path
+            let copy = place.edited(file)
+            try FileSystem.copy(path, to: copy)
             let edit = LabelEdit(
                 item: item.name,
                 baseFingerprint: before?.baseFingerprint ?? item.fingerprint,
-                file: path.split(separator: "/").last.map(String.init) ?? path,
-                sha256: try FileSystem.digest(place.edited).digest.hex,
+                file: file,
+                sha256: try FileSystem.digest(copy).digest.hex,
                 time: time.wallClock.timestamp
             )
             try FileSystem.write(place.record, try StableJSON.encode(edit))
             try await journal.keep(edit)
+            if let old = earlier.map({ place.edited($0.file) }), old != copy { FileSystem.remove(old) }
         }
     }
 
@@ -61,7 +67,7 @@ public struct EditedLabels: Sendable, Hashable {
             let place = output.editedLabels(of: name)
             guard let bytes = try? FileSystem.read(place.record),
                 let edit = try? JSONDecoder().decode(LabelEdit.self, from: Data(bytes)), edit.item == name,
-                (try? FileSystem.digest(place.edited))?.digest.hex == edit.sha256
+                (try? FileSystem.digest(place.edited(edit.file)))?.digest.hex == edit.sha256
             else { return nil }
             return edit
         }
@@ -85,7 +91,7 @@ public struct EditedLabels: Sendable, Hashable {
         return try await Journal.with(path: output.journal) { journal in
             guard let edit = try await journal.edits()[item.name] else { return nil }
             // First, so that the command can be repeated where something stays.
-            for file in [place.record, place.edited, place.original] {
+            for file in [place.record, place.edited(edit.file), place.original] {
                 if let left = FileSystem.remove(file) { throw BatchError(notRemoved: left) }
             }
             // Before the result: a run that finds the model's must not take it for the edited one.
@@ -116,6 +122,8 @@ public struct ItemEdit: Sendable, Hashable {
     public let labels: EditedLabels
     /// The name of the person's file.
     public let file: String
+    /// The copy of the person's map.
+    public var map: String { labels.edited(file) }
     /// Of the file, in hexadecimal: part of the fingerprint of the item.
     public let sha256: String
 

@@ -92,22 +92,29 @@ package enum LoadedModels {
         try BatchChoices(description).recipes.map(\.summary)
     }
 
+    /// The packages of a description.
+    /// - Throws: `BatchError` for one that is missing, damaged or another one: its results would not belong to the batch.
+    package static func packages(of description: BatchDescription) throws -> [ModelPackage] {
+        let packages = ModelPackage.distinct(try description.modelPaths.map(package))
+        for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
+            throw BatchError(
+                .modelUnusable,
+                path: package.folder,
+                detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
+                    + "\(package.digest.hex.prefix(12)) was found. Put the package of the batch back, or give the new one to "
+                    + "`nocturne run … --model \(ShellWord.quoted(package.folder)) --yes`, which makes its results again"
+            )
+        }
+        return packages
+    }
+
     /// The recipes of a description, one for each kind in use.
     /// - Throws: `BatchError`.
     package static func recipes(
         _ description: BatchDescription,
         weights: PackedWeights = PackedWeights()
     ) throws -> [any Recipe] {
-        let packages = ModelPackage.distinct(try description.modelPaths.map(package))
-        // Another network would make results that do not belong to the batch.
-        for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
-            throw BatchError(
-                .modelUnusable,
-                path: package.folder,
-                detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
-                    + "\(package.digest.hex.prefix(12)) was found"
-            )
-        }
+        let packages = try packages(of: description)
         let choices = try BatchChoices(description)
         let known = Set(choices.recipes.flatMap { $0.kind.packageTasks })
         for package in packages where !known.contains(package.task) {

@@ -21,7 +21,12 @@ enum EditedLabelMap {
         let edited: VolumeFileHeader
         do {
             own = try VolumeFileReader.readHeader(at: map)
-            let geometry = try VolumeFileReader.readHeader(at: path).geometry
+            let header = try VolumeFileReader.readHeader(at: path)
+            guard header.dataPath == path else {
+                let detail = "its voxels are in another file. Save it as one file, such as .nii.gz, .nrrd or .mha"
+                throw LabelMapError(detail: detail)
+            }
+            let geometry = header.geometry
             guard GridMapping(of: geometry, in: own.geometry) != nil else {
                 throw LabelMapError(detail: LabelVolume.difference(geometry, own.geometry))
             }

@@ -85,7 +85,7 @@ struct SegmentationResult: ItemResult {
 
     /// The labels of a person.
     struct Edit: Codable {
-        /// The person's file.
+        /// The name of the person's file, where names are kept as they are; otherwise that of its copy in the batch.
         let file: String
         /// Of the person's file, hexadecimal.
         let sha256: String

@@ -91,7 +91,8 @@ struct SegmentationWriter {
     private var edited: SegmentationResult.Edit? {
         item.edit.map { edit in
             SegmentationResult.Edit(
-                file: finished.source.shownNames.shown(edit.file),
+                // Words of patients are known for the names of inputs only: a person's file may have others.
+                file: finished.source.shownNames.policy == .keep ? edit.file : (edit.map as NSString).lastPathComponent,
                 sha256: edit.sha256,
                 original: EditedLabelMap.originalFile
             )

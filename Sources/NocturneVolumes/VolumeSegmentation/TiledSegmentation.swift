@@ -96,7 +96,7 @@ package final class TiledSegmentation: InferenceRun {
         let labels: LabelVolume
         var notes = prepared.notes
         if let edit = item.edit {
-            labels = try EditedLabelMap.read(edit.labels.edited, on: geometry, context.scope) {
+            labels = try EditedLabelMap.read(edit.map, on: geometry, context.scope) {
                 notes.append($0.after("the edited label map: "))
             }
         } else if let earlier = prepared.earlier {

@@ -26,7 +26,7 @@ extension Review {
         @Argument(help: "The item, by the name of its folder.")
         var item: String
 
-        @Argument(help: "The edited label map: NIfTI.", completion: .file())
+        @Argument(help: "The edited label map: NIfTI, NRRD or MetaImage, in one file.", completion: .file())
         var map: String?
 
         @Flag(help: "Forget the edited map and put the model's result back.")
@@ -48,7 +48,25 @@ extension Review {
         func run() async throws {
             // A restart of the engine continues what the first one began.
             if ProcessHandover.toEngine?.previousEnd == nil { try await change() }
-            try await processBatch()
+            var end: NocturneExit?
+            do { try await processBatch() } catch let exit as NocturneExit { end = exit }
+            // A run that was stopped makes the result later.
+            if map != nil, end == nil || end == .someFailed, try await !isInUse() {
+                Terminal.printError(
+                    "the edited map of \(item) is not in use: the source or an option has changed since the result was made, so the "
+                        + "labels are those of the model. Adopt the map again if it fits them"
+                )
+                end = .someFailed
+            }
+            if let end { throw end }
+        }
+
+        /// Whether the present result, or the attempt to make it, is of the edited map.
+        private func isInUse() async throws -> Bool {
+            try await folder.reading { journal in
+                let edit = try await journal.edits()[item]?.fingerprint.hex
+                return try await journal.items(named: [item])[item]?.fingerprint == edit
+            }
         }
 
         /// Keeps the edited map, or forgets it; the run that follows makes the result again.
@@ -59,6 +77,14 @@ extension Review {
             guard let item = items.first(where: { $0.name == item }) else {
                 throw BatchError(noItem: item, in: folder.path, among: items.map(\.name))
             }
+            // The run that follows makes the result again, or records the model's: without source and model it does neither.
+            let sources = try await folder.reading { try await $0.discovered([item.id])[item.id]?.inputs ?? [] }
+            if let gone = sources.map(\.path).first(where: { !FileSystem.exists($0) }) {
+                let detail =
+                    "a source file of \(item.name) was not found: \(gone). Nothing was changed. Put it back, and try again"
+                throw BatchError(.inputMissing, path: "", detail: detail)
+            }
+            _ = try LoadedModels.packages(of: try await description())
             guard let map else {
                 // Nil where no map was adopted. It is an error, since the user expects a change of the result.
                 guard let notes = try await EditedLabels.remove(of: item, in: folder) else {
@@ -73,21 +99,20 @@ extension Review {
             }
             // An item without a result has no labels whose values and grid the map could be checked against.
             guard item.state == .completed else {
-                let detail = "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
+                let hasEdit = !FileSystem.entries(folder.editedLabels(of: item.name).folder).isEmpty
+                let detail =
+                    "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
+                    + (hasEdit
+                        ? ". `nocturne review adopt \(folder.argument) \(ShellWord.quoted(item.name)) --undo` puts the model's result back"
+                        : "")
                 throw BatchError(.unknownItem, path: folder.path, detail: detail)
             }
             // The edited map is compared with the item's own.
             if let changed = try await ExistingBatch.changedFile(of: item, in: folder) {
-                let advice =
-                    FileSystem.exists(item.path)
-                    ? "Move \(folder.item(item.name)) away, make the result again with `nocturne resume \(folder.argument)`, and "
-                        + "adopt the edited map then"
-                    : "The source no longer exists, so that the result cannot be made again: put a copy of the file back"
-                throw BatchError(
-                    .inputMissing,
-                    path: "",
-                    detail: "\(changed) is missing, or was changed after it was written. \(advice)"
-                )
+                let detail =
+                    "\(changed) is missing, or was changed after it was written. Move \(folder.item(item.name)) away, make the result again "
+                    + "with `nocturne resume \(folder.argument)`, and adopt the edited map then"
+                throw BatchError(.inputMissing, path: "", detail: detail)
             }
             let path = absolutePath(map)
             // Checked before it is kept: a map that cannot be used would fail in the run, without the user.
