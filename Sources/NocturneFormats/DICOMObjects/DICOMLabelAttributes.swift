@@ -1,5 +1,6 @@
 internal import Glibc
 public import NocturneCore
+internal import NocturneSystem
 
 extension CodedConcept {
     /// The category of organs and parts of organs (CID 7150).
@@ -9,17 +10,21 @@ extension CodedConcept {
         meaning: "Anatomical Structure"
     )
 
-    /// A private concept for something that has no code from a coding scheme.
+    /// A private concept for something that has no code from a coding scheme. Its value is the name; a name of more than 16
+    /// characters, the most that a value may have, is cut, and a part of its digest distinguishes it from others.
     ///
     /// Coding schemes whose names begin with 99 are private (PS3.3 8.2).
     public static func uncoded(_ name: String) -> CodedConcept {
-        CodedConcept(scheme: "99NOCTURNE", value: dicomText(name, limit: 16), meaning: name)
+        let isLong = name.unicodeScalars.count > 16
+        let value =
+            isLong ? dicomText(name, limit: 7) + "-" + ContentDigest.of(name).hex.prefix(8) : dicomText(name, limit: 16)
+        return CodedConcept(scheme: "99NOCTURNE", value: value, meaning: name)
     }
 }
 
 /// A text as an element of an object can have it: the first `limit` characters, "_" instead of backslashes and control characters,
 /// no spaces at the ends, never empty.
-func dicomText(_ text: String, limit: Int) -> String {
+package func dicomText(_ text: String, limit: Int) -> String {
     let scalars = text.unicodeScalars.prefix(limit).map { scalar in
         scalar.value < 32 || (127..<160).contains(scalar.value) || scalar == "\\" ? "_" : scalar
     }

@@ -42,6 +42,11 @@ public struct Statistic: Sendable, Hashable, Codable {
         self.value = value
         self.unit = unit
     }
+
+    /// What the labels of regions of interest begin with, to distinguish them from those of label maps.
+    package static let regionPrefix = "roi:"
+    /// Whether it was measured in a region of interest.
+    package var isOfRegion: Bool { label.hasPrefix(Self.regionPrefix) }
 }
 
 /// A part of an item that is a separate entry in a review queue: one object on a photo.

@@ -107,6 +107,15 @@ package struct BatchComparison: Sendable {
     /// Pairs that ended in different states.
     package var changedStates: [Pair] { pairs.filter { $0.first.state != $0.second.state } }
 
+    /// The labels, classes and regions that have measures in only one of the batches, of pairs that are completed in both; sorted.
+    package var labelsOfOne: (first: [String], second: [String]) {
+        func labels(_ batch: BatchContents, _ id: (Pair) -> Int64) -> Set<String> {
+            Set(pairs.filter(\.areCompleted).flatMap { batch.statistics[id($0)] ?? [] }.map(\.label)).subtracting([""])
+        }
+        let (own, other) = (labels(first, \.first.id), labels(second, \.second.id))
+        return (own.subtracting(other).sorted(), other.subtracting(own).sorted())
+    }
+
     /// Measures that both have, of pairs that are completed in both.
     package func rows(of pair: Pair) -> [Row] {
         guard pair.areCompleted else { return [] }

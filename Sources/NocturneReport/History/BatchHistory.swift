@@ -133,7 +133,7 @@ package struct BatchHistory: Sendable, Encodable {
         if let objects = statistics.first(where: { $0.measure == "instances" && $0.label.isEmpty })?.value {
             return "\(CSVField.number(objects)) objects"
         }
-        let labels = statistics.filter { ["volume", "share"].contains($0.measure) }
+        let labels = statistics.filter { ["volume", "share"].contains($0.measure) && !$0.isOfRegion }
         return labels.isEmpty ? "" : "\(labels.count { $0.value ?? 0 > 0 }) of \(labels.count) labels"
     }
 }

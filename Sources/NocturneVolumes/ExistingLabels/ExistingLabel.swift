@@ -7,7 +7,8 @@ struct ExistingLabel: Sendable {
     let value: UInt16
     /// SegmentNumber or ROINumber.
     let number: Int
-    let name: String
+    /// Unique in the object.
+    private(set) var name: String
     let description: String
     let color: LabelColor?
     let code: CodedConcept?
@@ -17,6 +18,14 @@ struct ExistingLabel: Sendable {
     var volume: Int
     /// The base name of its files: portable characters only, unique in the object.
     private(set) var fileName = ""
+    /// The name in the object, which other labels may have, too.
+    private(set) var givenName = ""
+
+    /// Whether the name has the number behind it, since other labels have the same one.
+    var isNumbered: Bool { name != givenName }
+
+    /// Whether a name that the user has given stands for it.
+    func isCalled(_ name: String) -> Bool { name == self.name || name == givenName }
 
     static func labels(of object: DICOMSegmentation) -> [ExistingLabel] {
         named(
@@ -79,18 +88,27 @@ struct ExistingLabel: Sendable {
         (166, 86, 40),
     ].map { LabelColor(red: $0.0, green: $0.1, blue: $0.2) }
 
-    /// Some file systems do not distinguish upper and lower case.
+    /// Makes names unique, in tables and as names of files.
     private static func named(_ labels: [ExistingLabel]) -> [ExistingLabel] {
+        let counts = Dictionary(labels.map { ($0.name, 1) }, uniquingKeysWith: +)
+        var names = Set(counts.filter { $0.value == 1 }.keys)
+        // Some file systems do not distinguish upper and lower case.
         var taken: Set<String> = []
         return labels.map { label in
-            let stem = safe(label.name) ?? "label-\(label.value)"
+            var label = label
+            label.givenName = label.name
+            if counts[label.name] != 1 {
+                label.name += " (\(label.number))"
+                // Another label may have this very name.
+                while !names.insert(label.name).inserted { label.name += "*" }
+            }
+            let stem = safe(label.givenName) ?? "label-\(label.value)"
             var name = stem
             var number = 2
             while !taken.insert(name.lowercased()).inserted {
                 name = "\(stem)-\(number)"
                 number += 1
             }
-            var label = label
             label.fileName = name
             return label
         }

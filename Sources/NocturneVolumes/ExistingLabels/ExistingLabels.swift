@@ -156,7 +156,7 @@ package struct ExistingLabels: Recipe {
     /// Only the labels of `--labels`. The memory of the other voxels is changed: nobody may read them afterwards.
     private func chosen(_ maps: LabelMaps, _ scope: ComputeScope) throws -> LabelMaps {
         guard let wanted = options.choice.names?.names else { return maps }
-        let kept = maps.labels.indices.filter { wanted.contains(maps.labels[$0].name) }
+        let kept = maps.labels.indices.filter { wanted.contains(where: maps.labels[$0].isCalled) }
         var labels = kept.map { maps.labels[$0] }
         var volumes: [LabelVolume] = []
         for (place, volume) in maps.volumes.enumerated() {
@@ -169,7 +169,7 @@ package struct ExistingLabels: Recipe {
             try buffer.keep(values, shape: volume.geometry.shape, scope: scope)
             volumes.append(LabelVolume(geometry: volume.geometry, voxels: buffer.frozen()))
         }
-        let missing = wanted.filter { name in !labels.contains { $0.name == name } }
+        let missing = wanted.filter { name in !labels.contains { $0.isCalled(name) } }
         var chosen = maps
         (chosen.labels, chosen.volumes) = (labels, volumes)
         if !maps.regions.isEmpty { chosen.regions = kept.map { maps.regions[$0] } }

@@ -33,7 +33,7 @@ struct ExistingLabelsWriter {
         let spacing = geometry.spacing
         // An image that could not be read or does not fit is not named as the source of measures.
         let image = meshed.measured.hasIntensities ? maps.source.image : nil
-        let notes = maps.source.shown(maps.notes + meshed.notes + emptyNotes)
+        let notes = maps.source.shown(maps.notes + meshed.notes + labelNotes)
         let result = ExistingLabelsResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
@@ -80,10 +80,18 @@ struct ExistingLabelsWriter {
         place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz"
     }
 
-    private var emptyNotes: [Note] {
-        let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }
-        let names = empty.map { maps.labels[$0].name }.joined(separator: ", ")
-        return empty.isEmpty ? [] : [Note("labels.empty", "labels without voxels: \(names)")]
+    private var labelNotes: [Note] {
+        let empty = zip(maps.labels, meshed.measured.measurements).filter { $1.voxelCount == 0 }.map(\.0.name)
+        let numbered = maps.labels.filter(\.isNumbered).map(\.name)
+        return [
+            empty.isEmpty ? nil : Note("labels.empty", "labels without voxels: \(empty.joined(separator: ", "))"),
+            numbered.isEmpty
+                ? nil
+                : Note(
+                    "labels.sameName",
+                    "labels with the same name have their number behind it: \(listed(numbered, most: 8))"
+                ),
+        ].compactMap(\.self)
     }
 
     private func entry(_ index: Int) -> ExistingLabelsResult.Label {

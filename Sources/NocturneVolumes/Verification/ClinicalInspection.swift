@@ -11,15 +11,14 @@ extension ItemInspection {
             var counts: [String: Int] = [:]
             // By name, since result.json does not have the numbers of segments.
             for segment in object.segments { counts[segment.label, default: 0] += segment.voxelCount }
-            for label in labels where label.voxelCount != counts[label.name] ?? 0 {
-                inspection.add(
-                    file,
-                    "has \(counts[label.name] ?? 0) voxels of \(label.name), result.json states \(label.voxelCount)"
-                )
-            }
-            let known = Set(labels.map(\.name))
+            let known = labels.byObjectName
             // Sorted: dictionaries are unordered, and the report must be the same every time.
-            for name in counts.keys.sorted() where !known.contains(name) {
+            for (name, own) in known.sorted(by: { $0.key < $1.key }) {
+                let (stored, stated) = (counts[name] ?? 0, own.reduce(0) { $0 + $1.voxelCount })
+                guard stored != stated else { continue }
+                inspection.add(file, "has \(stored) voxels of \(name), result.json states \(stated)")
+            }
+            for name in counts.keys.sorted() where known[name] == nil {
                 inspection.add(file, "has a segment \(name), which result.json does not list")
             }
         }
@@ -31,17 +30,16 @@ extension ItemInspection {
         try inspect(file) { inspection, path in
             let object = try DICOMStructureSet.read(path: path, flag: inspection.flag)
             guard let toIndex = grid.affine.inverse else { return }
-            for label in labels {
-                let points = object.regions.filter { $0.name == label.name }.flatMap(\.contours).flatMap(\.points)
+            let known = labels.byObjectName
+            for (name, own) in known.sorted(by: { $0.key < $1.key }) {
+                let points = object.regions.filter { $0.name == name }.flatMap(\.contours).flatMap(\.points)
+                let stated = own.reduce(0) { $0 + $1.voxelCount }
                 // The number of voxels cannot be compared: contours are polygons between the centres of voxels.
-                if points.isEmpty != (label.voxelCount == 0) {
+                if points.isEmpty != (stated == 0) {
                     let amount = points.isEmpty ? "no contour" : "contours"
-                    inspection.add(
-                        file,
-                        "has \(amount) of \(label.name), result.json states \(label.voxelCount) voxels"
-                    )
+                    inspection.add(file, "has \(amount) of \(name), result.json states \(stated) voxels")
                 }
-                guard let box = label.box else { continue }
+                guard own.count == 1, let box = own[0].box else { continue }
                 // Half a voxel to the border, plus the precision of decimals in the file.
                 let isInside = points.allSatisfy { point in
                     let index = toIndex(point)
@@ -49,12 +47,18 @@ extension ItemInspection {
                         index[axis] > Double(box.lower[axis]) - 0.51 && index[axis] < Double(box.upper[axis]) + 0.51
                     }
                 }
-                if !isInside { inspection.add(file, "has a contour of \(label.name) outside the box of its voxels") }
+                if !isInside { inspection.add(file, "has a contour of \(name) outside the box of its voxels") }
             }
-            let known = Set(labels.map(\.name))
-            for region in object.regions where !known.contains(region.name) {
+            for region in object.regions where known[region.name] == nil {
                 inspection.add(file, "has a region \(region.name), which result.json does not list")
             }
         }
+    }
+}
+
+extension [RecordedLabelMap.Label] {
+    /// The labels by their names in DICOM objects, which are cut: several labels may have one.
+    fileprivate var byObjectName: [String: [RecordedLabelMap.Label]] {
+        Dictionary(grouping: self) { dicomText($0.name, limit: 64) }
     }
 }

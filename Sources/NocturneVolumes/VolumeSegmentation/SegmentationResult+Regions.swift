@@ -73,8 +73,9 @@ extension SegmentationResult.Region {
     /// Rows for the batch's statistics table: the measures that have a meaning for the kind. The name marks it as a
     /// region, to distinguish it from labels.
     func statistics(intensityUnit: String) -> [Statistic] {
+        let label = Statistic.regionPrefix + name
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-            Statistic(label: "roi:\(name)", measure: measure, value: value, unit: unit)
+            Statistic(label: label, measure: measure, value: value, unit: unit)
         }
         switch kind {
         case "length": return [row("length", lengthMm, "mm")]
@@ -87,6 +88,6 @@ extension SegmentationResult.Region {
             : [row("area", areaMm2, "mm2"), row("sampledArea", sampledAreaMm2, "mm2")]
         return size + [
             row("sampleCount", sampleCount.map(Double.init), "1")
-        ] + IntensitySummary.statistics(intensity, of: "roi:\(name)", in: intensityUnit)
+        ] + IntensitySummary.statistics(intensity, of: label, in: intensityUnit)
     }
 }

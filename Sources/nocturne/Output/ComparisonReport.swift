@@ -23,6 +23,10 @@ struct ComparisonReport: Encodable {
     let items: Int
     let onlyFirst: [String]
     let onlySecond: [String]
+    /// Labels whose measures only the first batch has, so that they are not compared.
+    let labelsOnlyFirst: [String]
+    /// Likewise of the second batch.
+    let labelsOnlySecond: [String]
     let changedStates: [StateChange]
     /// Pairs whose label maps could not be compared.
     let notCompared: [NotCompared]
@@ -33,7 +37,8 @@ struct ComparisonReport: Encodable {
     private let hasMeasures: Bool
 
     private enum CodingKeys: String, CodingKey {
-        case disclaimer, items, onlyFirst, onlySecond, changedStates, notCompared, agreement, changes
+        case disclaimer, items, onlyFirst, onlySecond, labelsOnlyFirst, labelsOnlySecond
+        case changedStates, notCompared, agreement, changes
     }
 
     /// Reads the label maps of one pair after the other.
@@ -52,6 +57,7 @@ struct ComparisonReport: Encodable {
         items = comparison.pairs.count
         onlyFirst = comparison.onlyFirst
         onlySecond = comparison.onlySecond
+        (labelsOnlyFirst, labelsOnlySecond) = comparison.labelsOfOne
         changedStates = comparison.changedStates.map {
             StateChange(item: $0.name, first: $0.first.state.rawValue, second: $0.second.state.rawValue)
         }
@@ -85,6 +91,9 @@ struct ComparisonReport: Encodable {
         var lines = ["\(counted(items, "item")) \(items == 1 ? "is" : "are") in both batches."]
         for (names, place) in [(onlyFirst, "first"), (onlySecond, "second")] where !names.isEmpty {
             lines.append("\(names.count) only in the \(place): \(listed(names, most: 5))")
+        }
+        for (names, place) in [(labelsOnlyFirst, "first"), (labelsOnlySecond, "second")] where !names.isEmpty {
+            lines.append("Measured only in the \(place): \(listed(names, most: 5))")
         }
         lines += changedStates.map { "\($0.item): \($0.first) in the first, \($0.second) in the second" }
         lines += notCompared.map { "\($0.item): label maps not compared: \($0.reason)" }

@@ -100,6 +100,26 @@ struct ExistingLabelsTests {
         #expect(table.contains("肝脏") && table.contains("селезёнка"))
     }
 
+    @Test("Labels with the same name are distinguished by their numbers, and are chosen by their name or one by one")
+    func sameNames() async throws {
+        let both = ["lesion (1)", "lesion (2)"]
+        let choices: [(String?, [String])] = [(nil, both), ("lesion", both), ("lesion (2)", ["lesion (2)"])]
+        for (wanted, found) in choices {
+            let bench = try LabelBench()
+            let drawn = try bench.labels([(2, 1, 6), (9, 2, 8)])
+            try bench.writeSegmentation(drawn, named: ["lesion", "lesion"], to: "in/seg.dcm")
+            var options = ExistingLabelsOptions()
+            options.choice.names = wanted.flatMap { LabelNames(argument: $0) }
+            try await bench.run(options)
+            #expect(try bench.labels("seg").map { $0["name"] as? String } == found)
+            let notes = try #require(try bench.result("seg")["notes"] as? [String])
+            let note = "labels with the same name have their number behind it: " + found.joined(separator: ", ")
+            #expect(notes.contains(note), "\(notes)")
+            let table = try String(contentsOfFile: bench.batch.output.measurements, encoding: .utf8)
+            #expect(both.filter(table.contains) == found)
+        }
+    }
+
     @Test("A segmentation whose planes do not form a grid lies on the grid of its images")
     func sparse() async throws {
         let bench = try LabelBench()

@@ -21,15 +21,15 @@ struct LabelBench {
 
     /// The CT has ones in the box that ``BatchBench/addBox(_:shape:at:edge:affine:)`` draws.
     /// - Parameter window: what its slices state to be shown, as they write it.
-    init(window: (center: String, width: String)? = nil) throws {
-        batch = try BatchBench()
+    init(window: (center: String, width: String)? = nil, batch: BatchBench? = nil) throws {
+        self.batch = try batch ?? BatchBench()
         var paths: [String] = []
         for k in 0..<shape.z {
             var pixels = [UInt16](repeating: 0, count: shape.sliceCount)
             for j in 4..<12 {
                 for i in 4..<12 where (4..<12).contains(k) { pixels[j * shape.x + i] = 1 }
             }
-            paths.append(try batch.folder.write(Self.slice(k, pixels, shape, window), to: "in/ct/\(k).dcm").path)
+            paths.append(try self.batch.folder.write(Self.slice(k, pixels, shape, window), to: "in/ct/\(k).dcm").path)
         }
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         guard let series = scan.series.first, let geometry = series.geometry else { throw Missing() }

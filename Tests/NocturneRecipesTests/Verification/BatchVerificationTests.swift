@@ -304,6 +304,31 @@ struct BatchVerificationTests {
         )
     }
 
+    @Test("A name that is too long for DICOM is cut in the objects, and is no fault")
+    func longName() async throws {
+        let name = "kidney" + String(repeating: "_with_cysts", count: 8)
+        let bench = try LabelBench(
+            batch: BatchBench { folder in
+                let package = folder("model")
+                try FileManager.default.copyItem(at: Fixtures.url("Models/threshold"), to: package)
+                let path = package.appendingPathComponent("model.json")
+                let text = try String(contentsOf: path, encoding: .utf8)
+                try text.replacing("\"name\": \"above\"", with: "\"name\": \"\(name)\"")
+                    .write(to: path, atomically: true, encoding: .utf8)
+                return package.path
+            }
+        )
+        var options = SegmentationOptions()
+        options.writesSegmentationObject = true
+        options.writesStructureSet = true
+        try await bench.batch.run(options)
+        let batch = VerifiedBatch(output: bench.batch.output, by: bench.batch)
+        #expect(try await batch.faults() == [])
+        let path = batch.url("ct/segmentation.dcm").path
+        let object = try DICOMSegmentation.read(path: path, on: bench.geometry, flag: CancellationFlag())
+        #expect(object.segments.map(\.label) == [String(name.prefix(64))])
+    }
+
     @Test("DICOM objects of another volume are found")
     func clinicalObjects() async throws {
         let bench = try LabelBench()

@@ -33,6 +33,18 @@ struct BatchComparisonTests {
         )
     }
 
+    @Test("names the labels that only one batch has, of items with a result in both")
+    func labelsOfOne() {
+        func batch(_ labels: [Int64: [String]], _ items: [JournalItem]) -> BatchContents {
+            let rows = labels.mapValues { $0.map { Statistic(label: $0, measure: "volume", value: 1, unit: "ml") } }
+            return BatchContents(output: OutputFolder("/out"), items: items, statistics: rows, models: [])
+        }
+        let first = batch([1: ["liver", "spleen"], 2: ["heart"]], [item(1, "a"), item(2, "b")])
+        let second = batch([7: ["liver", "aorta"]], [item(7, "a"), item(8, "b", .failed)])
+        let labels = BatchComparison(first, second).labelsOfOne
+        #expect(labels.first == ["spleen"] && labels.second == ["aorta"])
+    }
+
     @Test("pairs items by input, whatever the model where there is only one, else by input and model")
     func pairs() {
         let first = batch([item(1, "a", model: "v1"), item(2, "b", model: "x"), item(3, "b", model: "y"), item(4, "c")])

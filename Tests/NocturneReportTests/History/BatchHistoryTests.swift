@@ -80,7 +80,11 @@ struct BatchHistoryTests {
         }
         #expect(BatchHistory.result([]) == "")
         #expect(BatchHistory.result([row("", "instances", 5), row("book", "instances", 5)]) == "5 objects")
-        #expect(BatchHistory.result([row("liver", "volume", 900), row("spleen", "volume", 0)]) == "1 of 2 labels")
+        let liver = row("liver", "volume", 900)
+        #expect(BatchHistory.result([liver, row("spleen", "volume", 0)]) == "1 of 2 labels")
+        // Regions of interest are no labels.
+        #expect(BatchHistory.result([liver, row("roi:liver", "volume", 1)]) == "1 of 1 labels")
+        #expect(BatchHistory.result([row("roi:liver", "volume", 1)]) == "")
     }
 
     @Test(
