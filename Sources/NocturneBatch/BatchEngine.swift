@@ -244,7 +244,7 @@ public struct BatchEngine: Sendable {
     ) async -> Result<BatchOutcome, any Error> {
         let folder = options.output.discoveryTrace
         let trace = await context.blocking.run { DiscoveryTrace(folder: folder) }
-        let run = BatchRun(context, recovery, trace, changes)
+        let run = BatchRun(context, recovery, trace, descriptionChanged: changes?.isEmpty == false)
         let result: Result<BatchOutcome, any Error>
         do {
             result = .success(try await run.run())

@@ -18,8 +18,7 @@ actor BatchRun {
     let recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
     /// How the batch continues with other inputs or options than it was started with.
-    private let changes: BatchDescription.Changes?
-    private var descriptionChanged: Bool { changes?.isEmpty == false }
+    private let descriptionChanged: Bool
 
     /// Files are read one after the other, so that a second crash shows which file caused it.
     var readsOneByOne: Bool
@@ -46,17 +45,19 @@ actor BatchRun {
     /// After this number of rounds, sources that still change are left to the next run.
     private static let mostRounds = 4
 
-    /// - Parameter recovery: what is known of the engine before this one.
-    /// - Parameter trace: where discovery records what it reads.
+    /// - Parameters:
+    ///   - recovery: what is known of the engine before this one.
+    ///   - trace: where discovery records what it reads.
+    ///   - descriptionChanged: whether the batch continues with other inputs or options than it was started with.
     init(
         _ context: RunContext,
         _ recovery: CrashRecoveryStateMachine,
         _ trace: DiscoveryTrace,
-        _ changes: BatchDescription.Changes?
+        descriptionChanged: Bool
     ) {
         self.context = context
         self.recovery = recovery
-        self.changes = changes
+        self.descriptionChanged = descriptionChanged
         let options = context.options
         let hasCrashed = options.supervision.previousCrash != nil
         let limits = recovery.discoveryLimits
@@ -171,7 +172,6 @@ actor BatchRun {
                 context.options.description,
                 withUnselected: reconciliation.descriptionChanged && context.options.rules.watch == nil
             )
-            reconciliation.withdrawn?.namesKept = isFirstRound && changes?.affectsResults == true
         }
         reconciliation.reportsAll = isFirstRound
         pilot = try await openPilot()

@@ -28,13 +28,6 @@ extension Journal {
         }
     }
 
-    /// The edits that are in use: results were made from them, or are to be. By the names of the items.
-    public func editsInUse() throws(JournalError) -> [LabelEdit] {
-        let edits = try edits()
-        let items = try items(named: Array(edits.keys))
-        return edits.values.filter { edit in items[edit.item].map(edit.isInUse) ?? false }.sorted { $0.item < $1.item }
-    }
-
     // MARK: Marks of reviewers
 
     /// Adds marks, or replaces those that the same person gave the same result or object before, in one transaction.

@@ -42,7 +42,7 @@ extension Journal {
     private static let absent = "NOT EXISTS (SELECT 1 FROM found WHERE found.key = item.key)"
 
     /// Whether all files of an item are now files of items of its model that were found: a time series that has become shorter, or a
-    /// series that another acquisition has joined. After ``findTakenFiles()``.
+    /// series that another acquisition has joined. Only after ``findTakenFiles()``.
     private static let isReplaced = """
         EXISTS (SELECT 1 FROM input p WHERE p.item = item.id) AND NOT EXISTS (
             SELECT 1 FROM input p WHERE p.item = item.id AND NOT EXISTS (
@@ -52,8 +52,9 @@ extension Journal {
         """
 
     /// Collects the files of found items in the places of items that were not found: a folder of DICOM files may have thousands of
-    /// series, and each file of each would be searched among all of them.
-    private func findTakenFiles() throws(JournalError) {
+    /// series, and each file of each would be searched among all of them. Once after the search, before ``setAsideAbsent`` and
+    /// ``absentResults(after:limit:)``.
+    package func findTakenFiles() throws(JournalError) {
         try found.execute(
             """
             DELETE FROM taken;
@@ -84,7 +85,6 @@ extension Journal {
                 FROM foundInput p JOIN found f ON f.number = p.found WHERE f.problem IS NULL
             )
             """
-        try findTakenFiles()
         var rules = [
             ("\(missed) AND state NOT IN ('skipped', 'completed') AND \(Self.absent)", opened),
             ("\(file) AND state = 'failed' AND \(Self.absent) AND \(isPart)", partOfOther),
@@ -132,14 +132,22 @@ extension Journal {
         after id: Int64,
         limit: Int
     ) throws(JournalError) -> [AbsentResult] {
-        if id == 0 { try findTakenFiles() }
-        return try read { db in
+        try read { db in
             let sql = """
-                SELECT id, path, model, name, \(Self.isReplaced) FROM item
+                SELECT id, path, model, name, \(Self.isReplaced),
+                    (SELECT p.path FROM input p WHERE p.item = item.id ORDER BY p.number LIMIT 1) FROM item
                 WHERE state = 'completed' AND id > ? AND \(Self.absent) ORDER BY id LIMIT ?
                 """
-            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]).map {
-                AbsentResult(id: $0[0], path: $0[1], model: $0[2], name: $0[3], isReplaced: $0[4])
+            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]).map { row in
+                let (path, first): (String, String?) = (row[1], row[5])
+                return AbsentResult(
+                    id: row[0],
+                    path: path,
+                    firstFile: first.map { InputStamp.path($0, at: path) } ?? path,
+                    model: row[2],
+                    name: row[3],
+                    isReplaced: row[4]
+                )
             }
         }
     }
@@ -150,6 +158,8 @@ package struct AbsentResult: Sendable {
     package let id: Int64
     /// The input as the user knows it.
     package let path: String
+    /// The first one of its source files: the path of a series is its folder.
+    package let firstFile: String
     /// The id of its model.
     package let model: String
     package let name: String
@@ -159,10 +169,12 @@ package struct AbsentResult: Sendable {
     /// - Parameters:
     ///   - id: in the journal.
     ///   - path: the input as the user knows it.
+    ///   - firstFile: the first one of its source files.
     ///   - model: the id of its model.
     ///   - name: of its folder.
     ///   - isReplaced: whether all its files are now files of other items.
-    package init(id: Int64, path: String, model: String, name: String, isReplaced: Bool) {
-        (self.id, self.path, self.model, self.name, self.isReplaced) = (id, path, model, name, isReplaced)
+    package init(id: Int64, path: String, firstFile: String, model: String, name: String, isReplaced: Bool) {
+        (self.id, self.path, self.firstFile) = (id, path, firstFile)
+        (self.model, self.name, self.isReplaced) = (model, name, isReplaced)
     }
 }

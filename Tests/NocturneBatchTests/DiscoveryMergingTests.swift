@@ -76,11 +76,15 @@ struct DiscoveryMergingTests {
         func finish(_ items: FoundItems) throws -> [String] { ["both", model] }
     }
 
-    private func search(_ claims: [any InputClaims], files: [String]) throws -> FoundList {
+    private func search(
+        _ claims: [any InputClaims],
+        _ routes: InputRoutes = InputRoutes(),
+        files: [String]
+    ) throws -> FoundList {
         try TemporaryFolder.with("claims") { folder in
             for file in files { _ = try folder.write("x", to: file) }
             let table = try FoundTable()
-            let search = InputSearch { _, _, _ in claims }
+            let search = InputSearch(routes) { _, _, _ in claims }
             let request = DiscoveryRequest(inputs: [folder("").path])
             let found = try search.run(request, scope: .serial(), into: table)
             return FoundList(items: try table.items(), notes: found.notes)
@@ -151,6 +155,16 @@ struct DiscoveryMergingTests {
         let routes = InputRoutes(only: ["m=" + pattern], inputs: ["/data/a", "/other"])
         #expect((routes.objection(of: "m", to: "/data/a/b/x.jpg") == nil) == fits)
         #expect(routes.objection(of: "n", to: "/data/a/b/x.jpg") == nil)
+    }
+
+    @Test("A pattern that no input of its model matches is named")
+    func unmatchedPatterns() throws {
+        let volumes = Extensions(model: "organs", endings: ["ct"])
+        let routes = InputRoutes(only: ["organs=a*", "organs=*.ct", "organs=c*", "skin=*.ct"])
+        let found = try search([volumes], routes, files: ["a.ct", "b.ct", "c.jpg"])
+        #expect(found.items.map { $0.problem == nil } == [true, true, false])
+        let notes = found.notes.filter { $0.contains("--only") }
+        #expect(notes == ["organs=c*", "skin=*.ct"].map { "No input that the model reads matches --only \($0)" })
     }
 
     @Test("lists files that do not respond as failures, once, also where no recipe listed them")

@@ -18,7 +18,7 @@ struct WithdrawnResultsTests {
     }
 
     private func result(_ path: String, _ model: String = "organs", isReplaced: Bool = false) -> AbsentResult {
-        AbsentResult(id: 1, path: path, model: model, name: "x", isReplaced: isReplaced)
+        AbsentResult(id: 1, path: path, firstFile: path, model: model, name: "x", isReplaced: isReplaced)
     }
 
     @Test(

@@ -19,6 +19,8 @@ package enum DiskRefusal: Hashable, Sendable {
 
 /// What was measured for one decision.
 package struct MachineMeasurement: Hashable, Sendable {
+    /// The folder on the disk that the next values are of; nil where the batch has only one.
+    package var place: String?
     /// Free bytes on the disk; nil when that is not known.
     package var freeBytes: Int?
     /// What an empty disk would have; nil when that is not known.
@@ -46,6 +48,8 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
     package let freeBytes: Int
     /// How the system refused to write; nil when it was not asked.
     package let refusal: DiskRefusal?
+    /// A folder on the disk; nil where the batch has only one.
+    package let place: String?
 
     /// Kept free for journal, report and events.
     package static let spareBytes = 1 << 20
@@ -56,10 +60,12 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
     ///   - neededBytes: for the item and all that are active.
     ///   - freeBytes: for this user.
     ///   - refusal: how the system refused to write; nil when it was not asked.
-    package init(neededBytes: Int, freeBytes: Int, refusal: DiskRefusal?) {
+    ///   - place: a folder on the disk; nil where the batch has only one.
+    package init(neededBytes: Int, freeBytes: Int, refusal: DiskRefusal?, place: String? = nil) {
         self.neededBytes = neededBytes
         self.freeBytes = freeBytes
         self.refusal = refusal
+        self.place = place
     }
 
     /// How long nothing is written after a number of refusals in a row: an attempt that succeeds can be misleading, too.
@@ -68,8 +74,11 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
         count == 0 ? .zero : .seconds(min(60, 1 << min(count - 1, 6)))
     }
 
-    /// The fact, which follows the name of the disk or folder.
-    package var description: String {
+    /// What follows "the disk", such as "of /scratch is full: 1 MiB free, about 2 MiB needed".
+    package var description: String { (place.map { "of \($0) " } ?? "") + fact }
+
+    /// The description without the folder.
+    package var fact: String {
         if freeBytes < neededBytes {
             return "is full: \(ByteCount(freeBytes)) free, about \(ByteCount(neededBytes)) needed"
         }

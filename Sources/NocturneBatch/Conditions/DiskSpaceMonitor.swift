@@ -21,13 +21,18 @@ struct DiskSpaceMonitor: Sendable {
     func measure(bytes: Int, attempt: Bool) async -> MachineMeasurement {
         await waiting.probes.run { [self] in
             var result = MachineMeasurement()
-            let free = places.map { FileSystem.freeBytes(at: $0) ?? .max }.min() ?? .max
+            let all = places.map { (place: $0, bytes: FileSystem.freeBytes(at: $0) ?? .max) }
+            guard let (place, free) = all.min(by: { $0.bytes < $1.bytes }) else { return result }
             result.freeBytes = free
+            if places.count > 1 { result.place = place }
             result.capacityBytes = places.compactMap { FileSystem.capacityBytes(at: $0) }.min()
             // Free bytes that do not suffice are an answer without an attempt.
             guard attempt, free >= bytes else { return result }
             if let refused = refusal(of: bytes) {
                 result.refusedBytes = bytes
+                // Its free space, not that of the fuller disk.
+                if places.count > 1 { result.place = refused.place }
+                result.freeBytes = all.first { $0.place == refused.place }?.bytes
                 result.refusal = DiskProbe(refused.place).meaning(of: refused.code)
             } else {
                 result.grantedBytes = bytes
@@ -89,7 +94,8 @@ struct DiskSpaceMonitor: Sendable {
                 let shortage = DiskShortage(
                     neededBytes: DiskShortage.spareBytes,
                     freeBytes: measured.freeBytes ?? .max,
-                    refusal: measured.refusal
+                    refusal: measured.refusal,
+                    place: measured.place
                 )
                 await waiting.show(policy == .stop ? .stopsForSpace(shortage) : .waitsForSpace(shortage))
             }

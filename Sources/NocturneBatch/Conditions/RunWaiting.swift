@@ -69,7 +69,7 @@ struct WaitNotice: Sendable {
     static func waitsForSpace(_ shortage: DiskShortage) -> WaitNotice {
         WaitNotice(
             message: .event(BatchEvent(.disk, reason: "\(shortage). The run waits for space; Ctrl-C stops it")),
-            status: .change("free space on the disk, which \(shortage)")
+            status: .change("free space on the disk\(shortage.place.map { " of \($0)" } ?? ""), which \(shortage.fact)")
         )
     }
 

@@ -128,3 +128,12 @@ package struct Reconciler: Sendable {
         )
     }
 }
+
+extension CandidateAction {
+    /// What a decision changes in the journal.
+    package init(_ candidate: Candidate, _ decision: WorkPlanner.Decision) {
+        self.init(place: candidate.place)
+        if decision.changes(candidate.before) { entry = decision.entry }
+        edit = decision.edit
+    }
+}

@@ -72,6 +72,7 @@ package struct Reconciliation: Sendable {
             return actions
         }
         trace.end()
+        try await journal.findTakenFiles()
         try await journal.setAsideAbsent(
             all: descriptionChanged,
             opened: .discovered(.vanished, "the folder is readable again"),
@@ -80,7 +81,8 @@ package struct Reconciliation: Sendable {
             at: time.wallClock.timestamp
         )
         if let withdrawn {
-            let notes = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp) { try check() }
+            let now = time.wallClock.timestamp
+            let notes = try await withdrawn.perform(in: output, journal, at: now, namesGone: reportsAll) { try check() }
             for note in notes { await progress.note(note) }
             if reportsAll { await reportAbsent(try await journal.absentItems()) }
         }
@@ -114,15 +116,12 @@ package struct Reconciliation: Sendable {
 
     private func action(on candidate: Candidate, _ decision: WorkPlanner.Decision) throws -> CandidateAction {
         try check()
-        var action = CandidateAction(place: candidate.place)
-        let changes = decision.changes(candidate.before)
-        if changes { action.entry = decision.entry }
-        action.edit = decision.edit
+        var action = CandidateAction(candidate, decision)
         if decision.work || decision.state == .quarantined { action.finished = finishedResult(of: decision) }
         guard action.finished == nil else { return action }
         action.isProcessed = decision.work
         action.isAlone = decision.suspect
-        action.isNews = !decision.isKept && !decision.work && (reportsAll || changes)
+        action.isNews = !decision.isKept && !decision.work && (reportsAll || action.entry != nil)
         return action
     }
 

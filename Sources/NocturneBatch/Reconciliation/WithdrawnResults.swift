@@ -12,8 +12,6 @@ package struct WithdrawnResults: Sendable {
     private let models: Set<String>
     private let inputs: [String]
     private let withUnselected: Bool
-    /// Whether results that stay may not be what would be made today: options or models have changed.
-    package var namesKept = false
 
     /// - Parameter withUnselected: whether also results are withdrawn whose input is there and was not found: what is selected
     ///   has changed. Otherwise a file that a watch has not taken yet would withdraw its earlier result.
@@ -28,12 +26,13 @@ package struct WithdrawnResults: Sendable {
         if !models.isEmpty, !models.contains(result.model) { return true }
         if result.isReplaced { return true }
         let isGiven = inputs.contains { FileSystem.isWithin(result.path, $0) }
-        return !isGiven || withUnselected && isThere(result.path)
+        return !isGiven || withUnselected && isThere(result.firstFile)
     }
 
     /// How many results of a batch that were not found are withdrawn, and how many stay.
     package func counts(in journal: Journal) async throws -> (withdrawn: Int, kept: Int) {
         var counts = (withdrawn: 0, kept: 0)
+        try await journal.findTakenFiles()
         try await forEachPortion(in: journal, {}) { withdrawn, kept in
             counts.withdrawn += withdrawn.count
             counts.kept += kept.count
@@ -42,9 +41,18 @@ package struct WithdrawnResults: Sendable {
     }
 
     /// Withdraws results.
-    /// - Parameter check: called again and again; what it throws is thrown.
-    /// - Returns: notes about those that are withdrawn, and about those that stay since their sources no longer exist.
-    func perform(in journal: Journal, at time: String, check: () throws -> Void) async throws -> [String] {
+    /// - Parameters:
+    ///   - journal: after ``Journal/findTakenFiles()``.
+    ///   - namesGone: whether a note names the results that stay although their sources were not found.
+    ///   - check: called again and again; what it throws is thrown.
+    /// - Returns: notes about those that are withdrawn, and about those that stay.
+    func perform(
+        in output: OutputFolder,
+        _ journal: Journal,
+        at time: String,
+        namesGone: Bool,
+        check: () throws -> Void
+    ) async throws -> [String] {
         var (count, replaced, gone) = (0, FirstNames(), FirstNames())
         try await forEachPortion(in: journal, check) { withdrawn, kept in
             for (isReplaced, reason) in [(false, Self.reason), (true, Self.replacedReason)] {
@@ -54,7 +62,7 @@ package struct WithdrawnResults: Sendable {
             for result in withdrawn where result.isReplaced { replaced.add(result.name) }
             count += withdrawn.count
             // A file that a watch has not taken yet is there.
-            for result in kept where namesKept && !FileSystem.exists(result.path) { gone.add(result.name) }
+            for result in kept where namesGone && !FileSystem.exists(result.firstFile) { gone.add(result.name) }
         }
         var notes: [String] = []
         func leave(_ count: Int) -> String {
@@ -67,7 +75,11 @@ package struct WithdrawnResults: Sendable {
             notes.append("\(leave(count - replaced.count)): the input or the model is no longer given")
         }
         if gone.count > 0 {
-            notes.append("\(gone.text): not made again, since the source no longer exists; the result stays")
+            let stay = gone.count == 1 ? "stays, but its source was" : "stay, but their sources were"
+            notes.append(
+                "\(counted(gone.count, "result")) \(stay) not found (\(gone.text)). If the source no longer exists, "
+                    + "`nocturne forget \(output.argument) ITEM` removes a result from the batch"
+            )
         }
         return notes
     }

@@ -98,7 +98,7 @@ extension AdmissionStateMachine {
         }
         if let reason = failure(candidate.fullDisk) { return .fails(reason) }
         func shortage(_ refusal: DiskRefusal?) -> WaitReason {
-            .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))
+            .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal, place: measurement.place))
         }
         // No item fits, not even the smallest one.
         if free < settings.diskSpareBytes, active.isEmpty {
@@ -186,6 +186,7 @@ extension AdmissionStateMachine {
     /// What was measured after ``Action/measure(diskBytes:attempt:memory:)``.
     package mutating func measured(_ new: MachineMeasurement) {
         var merged = measurement ?? MachineMeasurement()
+        merged.place = new.place ?? merged.place
         merged.freeBytes = new.freeBytes ?? merged.freeBytes ?? .max
         merged.capacityBytes = new.capacityBytes ?? merged.capacityBytes
         merged.grantedBytes = [merged.grantedBytes, new.grantedBytes].compactMap(\.self).max()

@@ -52,11 +52,17 @@ package struct InputSearch: Sendable {
         _ scope: ComputeScope
     ) throws -> [String] {
         let unnamed = Atomic(0)
+        let unmatched = Mutex(routes.all)
         var notes: [String] = []
         for (index, own) in claims.enumerated() {
             let found = FoundItems(
                 isClaimed: { try table.isClaimed($0, besides: index) },
                 take: { items in
+                    if !routes.isEmpty {
+                        let matched = items.filter { if case .setAside? = $0.problem { false } else { true } }
+                            .flatMap { routes.matching($0.model, $0.path) }
+                        unmatched.withLock { $0.subtract(matched) }
+                    }
                     let named = items.map { Self.named($0, request) }
                     unnamed.add(zip(items, named).count { $1 == nil && $0.problem == nil }, ordering: .relaxed)
                     try add(zip(items, named).map { $1 ?? $0 }, of: index, to: table)
@@ -79,6 +85,7 @@ package struct InputSearch: Sendable {
                 "--name \(pattern.text): \(items) not have every part of it, and keep the name of the file or folder"
             )
         }
+        notes += unmatched.withLock(\.self).sorted().map { "No input that the model reads matches --only \($0)" }
         return notes
     }
 

@@ -74,15 +74,22 @@ extension PETHeader {
         }.map { try $0.get() }
         self = headers.first ?? PETHeader()
         let first = self
-        differingElement =
-            Self.comparedElements.first { element in !headers.allSatisfy { element.isSame(first, $0) } }?.name
+        differingElement = headers.lazy.compactMap { $0.difference(from: first) }.first
         acquisition = headers.compactMap(\.acquisition).min { first, second in
             (first.day ?? 0, first.seconds) < (second.day ?? 0, second.seconds)
         }
     }
 
-    /// All but the acquisition: slices are acquired one after the other.
-    private static var comparedElements: [(name: String, isSame: (PETHeader, PETHeader) -> Bool)] {
+    /// The first element that another header states differently; nil for none. Slices are acquired one after the other: the
+    /// acquisition is not compared.
+    private func difference(from other: PETHeader) -> String? {
+        var same = self
+        same.acquisition = other.acquisition
+        guard same != other else { return nil }
+        return Self.namedElements.first { !$0.isSame(self, other) }?.name ?? "the notation of an element"
+    }
+
+    private static var namedElements: [(name: String, isSame: (PETHeader, PETHeader) -> Bool)] {
         [
             ("Units (0054,1001)", { $0.units == $1.units }),
             ("SUVType (0054,1006)", { $0.suvType == $1.suvType }),
@@ -102,7 +109,6 @@ extension PETHeader {
             ("SeriesDate (0008,0021) or SeriesTime (0008,0031)", { $0.series == $1.series }),
             ("the SUV factor of Philips (7053,1000)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
             ("the activity factor of Philips (7053,1009)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
-            ("the notation of an element", { $0.remarks == $1.remarks }),
         ]
     }
 

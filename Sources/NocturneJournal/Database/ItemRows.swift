@@ -149,12 +149,12 @@ extension InputStamp {
         if let size: Int = row[1], let seconds: Int = row[2], let nanoseconds: Int = row[3] {
             state = State(size: size, seconds: seconds, nanoseconds: nanoseconds)
         }
-        let path: String = row[0]
-        self.init(
-            path: path.isEmpty ? base : path.hasPrefix(Self.below) ? base + "/" + path.dropFirst(2) : path,
-            state: state,
-            touchedSeconds: row[4]
-        )
+        self.init(path: Self.path(row[0], at: base), state: state, touchedSeconds: row[4])
+    }
+
+    /// The path of a source file as it is recorded, from that of its item.
+    static func path(_ recorded: String, at base: String) -> String {
+        recorded.isEmpty ? base : recorded.hasPrefix(below) ? base + "/" + recorded.dropFirst(2) : recorded
     }
 }
 

@@ -114,11 +114,6 @@ extension BatchDescription {
         /// What makes results again, or takes them out of the batch.
         public private(set) var differences: [String] = []
 
-        /// Whether options or models differ, so that results may have to be made again.
-        package private(set) var affectsResults = false
-
-        private enum CodingKeys: String, CodingKey { case additions, differences }
-
         /// Additions and differences.
         public var all: [String] { additions + differences }
         /// Whether it is the same batch.
@@ -130,7 +125,6 @@ extension BatchDescription {
                 let (before, after) = (earlier.options[key], now.options[key])
                 if before != after { differences.append("--\(key) was \(given(before)), now \(given(after))") }
             }
-            affectsResults = !differences.isEmpty
             compare(earlier.models, now.models)
             compare(Set(earlier.inputs), Set(now.inputs))
             if now.include != earlier.include { differences.append("--include differs") }
@@ -146,7 +140,6 @@ extension BatchDescription {
                 if let before = earlier.first(where: { $0.id == model.id }) {
                     let text: (BatchDescription.Model) -> String = { "\($0.version) (\($0.digest.prefix(8)))" }
                     differences.append("the model \(model.id) was \(text(before)), now \(text(model))")
-                    affectsResults = true
                 } else if !earlier.contains(where: model.isRenamed) {
                     additions.append("new model: \(model.id)")
                 }

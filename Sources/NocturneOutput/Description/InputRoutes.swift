@@ -19,6 +19,9 @@ public struct InputRoutes: Sendable {
         self.inputs = inputs
     }
 
+    /// As `MODEL=PATTERN`, in no order.
+    package var all: Set<String> { Set(patterns.flatMap { model, own in own.map { "\(model)=\($0)" } }) }
+
     /// Whether every model processes all inputs that it can read.
     package var isEmpty: Bool { patterns.isEmpty }
 
@@ -27,14 +30,19 @@ public struct InputRoutes: Sendable {
     /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the
     /// input's own last part in front, and, if it starts with a slash, the whole path.
     package func objection(of model: String, to path: String) -> Sentence? {
-        guard let patterns = patterns[model] else { return nil }
+        guard let patterns = patterns[model], matching(model, path).isEmpty else { return nil }
+        return "does not match --only \(own: model)=\(patterns.joined(separator: ", "))"
+    }
+
+    /// The options that the input matches, as `MODEL=PATTERN`.
+    package func matching(_ model: String, _ path: String) -> [String] {
+        guard let patterns = patterns[model] else { return [] }
         let names = names(of: path)
-        let fits = patterns.contains { pattern in
+        return patterns.filter { pattern in
             // Without FNM_PATHNAME, so that `*` also matches slashes.
             names.contains { fnmatch(pattern, $0, 0) == 0 }
                 || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
-        }
-        return fits ? nil : "does not match --only \(own: model)=\(patterns.joined(separator: ", "))"
+        }.map { "\(model)=\($0)" }
     }
 
     private func names(of path: String) -> [String] {

@@ -72,11 +72,21 @@ package enum CSVField {
     /// Names of regions and segments come from other people's files, and spreadsheets run what begins like a formula: such
     /// a name gets an apostrophe in front.
     package static func text(_ name: String) -> String {
-        let isFormula = name.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
-        let field = isFormula ? "'" + name : name
+        let field = needsApostrophe(name) ? "'" + name : name
         // Bytes, not characters: CR LF is one character.
         guard field.utf8.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }) else { return field }
         return "\"" + field.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// A text without the apostrophe that ``text(_:)`` has put in front.
+    static func original(_ field: String) -> String {
+        let rest = String(field.dropFirst())
+        return field.first == "'" && needsApostrophe(rest) ? rest : field
+    }
+
+    /// Whether a text begins like a formula, or would be read as one that ``text(_:)`` has written.
+    private static func needsApostrophe(_ text: String) -> Bool {
+        text.drop { $0 == "'" }.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
     }
 }
 

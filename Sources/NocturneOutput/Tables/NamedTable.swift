@@ -18,10 +18,11 @@ package struct NamedTable: Sendable {
             self.columns = columns
         }
 
-        /// Without surrounding spaces; nil for an empty field and for a column that the table does not have.
+        /// Without surrounding spaces, and without the apostrophe in front of what begins like a formula; nil for an empty field and for
+        /// a column that the table does not have.
         package subscript(_ column: String) -> String? {
             guard let place = columns.firstIndex(of: column), fields.indices.contains(place) else { return nil }
-            let text = NamedTable.trimmed(fields[place])
+            let text = CSVField.original(NamedTable.trimmed(fields[place]))
             return text.isEmpty ? nil : text
         }
 

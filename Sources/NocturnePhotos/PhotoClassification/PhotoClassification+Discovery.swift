@@ -110,8 +110,8 @@ extension PhotoClassification {
                     detail: "no value of the table can be read: \(text). \(step)"
                 )
             }
-            let source = options.metadataPath.map { ($0 as NSString).lastPathComponent } ?? "The metadata"
-            return ["\(source): \(text); \(faults.count == 1 ? "it counts" : "they count") as unknown. \(step)"]
+            // Of the table or of JSON files next to photos.
+            return ["Metadata: \(text); \(faults.count == 1 ? "it counts" : "they count") as unknown. \(step)"]
         }
 
         /// That JSON files next to photos state nothing that is read.

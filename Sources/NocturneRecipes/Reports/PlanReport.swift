@@ -49,6 +49,8 @@ package struct PlanReport: Encodable, Sendable {
         package let withdrawn: Int
         /// The names of items whose labels people have edited, and which get the model's labels again.
         package let lostEdits: [String]
+        /// The names of items whose objects lose the titles and other texts that were imported for them.
+        package let lostTexts: [String]
 
         /// Whether it has no item and finds none: all were removed.
         var isEmpty: Bool { vanished + withdrawn == 0 && counts.values.allSatisfy { $0 == 0 } }
@@ -189,118 +191,8 @@ extension PlannedBatch {
             counts: counts,
             vanished: try await journal.absentItems().count,
             withdrawn: absent.withdrawn,
-            lostEdits: planned.lostEdits
+            lostEdits: planned.lostEdits,
+            lostTexts: planned.lostTexts
         )
-    }
-}
-
-extension PlanReport {
-    /// What was planned, but for the rows of the items.
-    fileprivate struct Planned {
-        /// How many items are in each state.
-        var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
-        /// The indices of the recipes that have items with inference left.
-        var needsInference: Set<Int> = []
-        /// Remarks about items.
-        var notes: [String] = []
-        /// The names of items whose edited labels no longer apply.
-        var lostEdits: [String] = []
-    }
-
-    /// Plans each item that was found.
-    private struct Planning {
-        let recipes: [any Recipe]
-        let journal: Journal
-        let existing: PlanReport.Existing?
-        let reusable: ReusableResults?
-        let threads: Int
-        /// Bytes left for items by the engine.
-        let available: Int
-        /// Whether files of results are memory.
-        let filesInMemory: Bool
-
-        func run(_ description: BatchDescription) async throws -> Planned {
-            let mean = try await existing?.batch.meanSecondsWithoutInference()
-            let planner = WorkPlanner(
-                retries: existing?.retries ?? .none,
-                identifiers: description.identifiers,
-                inputs: description.inputs
-            )
-            let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
-            var planned = Planned()
-            // Portion by portion, so that a million items need no more memory than some hundred.
-            try await reconciler.forEachPortion { decided in
-                var (rows, actions): ([PlannedRow], [CandidateAction]) = ([], [])
-                for (candidate, decision) in decided {
-                    let state = await remainingWork(candidate, decision)
-                    planned.states[state.rawValue, default: 0] += 1
-                    if state.needsInference { planned.needsInference.insert(decision.item.recipe) }
-                    if decision.losesEdit { planned.lostEdits.append(decision.name) }
-                    if let note = decision.note, tells(note, state) { planned.notes.append(note) }
-                    rows.append(row(candidate, decision, state, mean))
-                    var action = CandidateAction(place: candidate.place)
-                    if decision.changes(candidate.before) { action.entry = decision.entry }
-                    action.edit = decision.edit
-                    actions.append(action)
-                }
-                try journal.found.add(rows)
-                return actions
-            }
-            for (index, recipe) in recipes.enumerated() {
-                planned.notes += try recipe.remarks(journal.found, recipe: index)
-            }
-            return planned
-        }
-
-        private func remainingWork(_ candidate: Candidate, _ decision: WorkPlanner.Decision) async -> RemainingWork {
-            let own =
-                existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
-                ?? RemainingWork(new: decision)
-            guard own.isWork else { return own }
-            let other = await reusable?.result(decision.name, of: DiscoveredSource(decision.item))
-            return other == nil ? own : .reuse
-        }
-
-        /// That an item is processed again is its state; lost edits are listed for all items.
-        private func tells(_ note: String, _ state: RemainingWork) -> Bool {
-            existing == nil || ![.repeat, .remake].contains(state)
-        }
-
-        private func row(
-            _ candidate: Candidate,
-            _ decision: WorkPlanner.Decision,
-            _ state: RemainingWork,
-            _ mean: Double?
-        ) -> PlannedRow {
-            let isGood = decision.item.problem == nil
-            var row = PlannedRow(candidate, name: decision.name, state: state.rawValue, isGood: isGood)
-            row.problem = Self.problem(decision, state)
-            guard state.isWork else { return row }
-            // A copy takes no memory worth counting.
-            if state == .reuse {
-                (row.peakBytes, row.steps) = (0, 0)
-                return row
-            }
-            let recipe = recipes[decision.item.recipe]
-            let plan = try? recipe.plan(
-                source: decision.item.source,
-                threads: threads,
-                within: available,
-                filesInMemory: filesInMemory
-            )
-            (row.peakBytes, row.steps, row.isLean) = (plan?.peak(), plan?.steps, plan?.isLean ?? false)
-            row.otherSeconds = existing?.batch.secondsWithoutInference(of: decision.name) ?? mean
-            return row
-        }
-
-        private static func problem(_ decision: WorkPlanner.Decision, _ state: RemainingWork) -> String? {
-            switch decision.item.problem {
-            case .refused(let reason): return "refused: \(reason.text)"
-            case .setAside(let reason): return "set aside: \(reason.text)"
-            case nil: break
-            }
-            guard !state.isWork, state != .completed else { return nil }
-            return "\(state.rawValue) before" + (decision.reason.map { ": \($0.text)" } ?? "")
-        }
     }
 }

@@ -12,8 +12,8 @@ public enum ChangePreview {
         case short = 0
         /// Results are made again that take long, or leave the batch.
         case long = 10
-        /// Labels that people have edited are replaced by the model's.
-        case edits = 11
+        /// Labels that people have edited or titles that they have imported are lost.
+        case losses = 11
     }
 
     /// Whether this is that process.

@@ -10,8 +10,11 @@ package func counted(_ count: Int, _ noun: String, plural: String? = nil) -> Str
 /// The first of some names: "a, b and 3 more".
 /// - Parameter most: how many of them are given.
 package func listed(_ names: some Collection<String>, most: Int) -> String {
-    let rest = names.count - most
-    return names.prefix(most).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+    listed(names.prefix(most), of: names.count)
+}
+
+private func listed(_ names: some Collection<String>, of count: Int) -> String {
+    names.joined(separator: ", ") + (count > names.count ? " and \(count - names.count) more" : "")
 }
 
 /// Names of which there may be a million: counts them, and keeps the first two.
@@ -30,7 +33,5 @@ package struct FirstNames: Sendable {
     }
 
     /// Such as "a, b and 3 more".
-    package var text: String {
-        names.joined(separator: ", ") + (count > names.count ? " and \(count - names.count) more" : "")
-    }
+    package var text: String { listed(names, of: count) }
 }

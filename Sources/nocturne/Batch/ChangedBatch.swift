@@ -9,21 +9,21 @@ extension EngineCommand {
     /// Shows what changed options affect in the batch, and asks on a terminal whether to continue.
     ///
     /// The user is asked where the command line does not confirm changed options, where results are made again
-    /// that take long (with inference, or more than a minute), and where labels that people have edited are replaced.
+    /// that take long (with inference, or more than a minute), and where labels that people have edited or titles that they have
+    /// imported are lost.
     /// - Returns: whether the engine need not refuse the changes: the user wants to continue, or the options are named on the
-    ///   command line and no edited labels are replaced.
+    ///   command line and no work of people is lost.
     /// - Throws: ``NocturneExit/stoppedEarly`` when the user does not want to continue.
     func confirmChanges() throws -> Bool {
         // Only the first process asks, and not while a run is active: the engine would refuse in any case.
         guard let consent, folder.holdsBatch, ProcessHandover.received == nil, !BatchLock.state(of: folder).isHeld
         else { return false }
         let isAsking = consent.mayAsk && Terminal.canAsk
-        let hasEdits = consent.mayAsk && !FileSystem.entries(folder.edits).isEmpty
-        // Without any of these the engine refuses at once, or nobody reads it.
-        guard isAsking || consent.isGiven && (hasEdits || !show.quiet) else { return false }
+        // Otherwise the engine refuses at once, or all is confirmed and nobody reads it.
+        guard isAsking || consent.isGiven && (consent.mayAsk || !show.quiet) else { return false }
         // In another process, which may start threads: the supervisor is to have none.
         let effect = ChangePreview.run(Program.arguments).flatMap(ChangePreview.Effect.init)
-        guard isAsking, effect == .long || effect == .edits else {
+        guard isAsking, effect == .long || effect == .losses else {
             return consent.isGiven && (effect == .short || effect == .long)
         }
         guard Terminal.ask("Continue?") else {
@@ -45,7 +45,7 @@ extension EngineCommand {
         }
         let isLong = batch.count(.repeat) > 0 || batch.withdrawn > 0 || seconds > Self.shortSeconds
         let effect: ChangePreview.Effect =
-            !batch.lostEdits.isEmpty ? .edits : isLong || !consent.isGiven ? .long : .short
+            !PlanText.losses(batch).isEmpty ? .losses : isLong || !consent.isGiven ? .long : .short
         if effect != .short || !show.quiet {
             Terminal.printMessage(PlanText.changes(batch) + "\n" + Self.text(batch, seconds))
         }
@@ -73,7 +73,7 @@ extension EngineCommand {
         let (again, remade) = (batch.count(.repeat), batch.count(.remake))
         var lines: [String] = []
         if batch.withdrawn > 0 { lines.append(PlanText.withdrawn(batch.withdrawn)) }
-        if !batch.lostEdits.isEmpty { lines.append(PlanText.lostEdits(batch.lostEdits)) }
+        lines += PlanText.losses(batch)
         guard again + remade > 0 else {
             return (lines + ["No result is made again."]).joined(separator: "\n")
         }

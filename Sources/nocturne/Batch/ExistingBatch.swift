@@ -38,11 +38,6 @@ enum ExistingBatch {
         return description
     }
 
-    /// The edits of label maps that results were made from.
-    static func editsInUse(_ output: OutputFolder) async throws -> [LabelEdit] {
-        try await output.reading { try await $0.editsInUse() }
-    }
-
     /// What the folder's batch was started with; nil where it holds none, or its first run ended before it had recorded anything.
     static func held(by output: OutputFolder) async throws -> BatchDescription? {
         guard output.holdsBatch else { return nil }

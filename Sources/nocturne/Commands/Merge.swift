@@ -42,6 +42,9 @@ struct Merge: AsyncParsableCommand {
                 lines.append("The journal of a lost shard is missing or damaged: end the division with --close.")
             }
         }
+        if close, counts.notReached > 0 {
+            lines.append("Process what is left with: \(folder.continuation)")
+        }
         try Terminal.printResult(lines.joined(separator: "\n"))
         // Items that wait are not a failure, whatever happened to the others.
         let isOpen = !outcome.open.isEmpty || counts.notReached > 0

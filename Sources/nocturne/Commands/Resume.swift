@@ -51,7 +51,7 @@ struct Resume: EngineCommand {
     /// `--code` alone is enough: it implies `--failed` for the items that have such a code.
     var retries: RetrySelection { ended.code.isEmpty ? attempts.retries : .codes(Set(ended.code)) }
     var consent: ChangeConsent? {
-        // To name options is to confirm them; only results that take long, and edited labels, are asked about.
+        // To name options is to confirm them; only results that take long, and lost work of people, are asked about.
         changes.areGiven ? ChangeConsent(isGiven: true, mayAsk: !answer.yes) : nil
     }
 
@@ -95,9 +95,9 @@ struct Resume: EngineCommand {
                 )
             }
         }
-        // The options on the command line of `resume` are the confirmation, but for the work of people.
-        let edits = changes.areGiven && !answer.yes ? try await ExistingBatch.editsInUse(folder) : []
-        try await processBatch { $0.isChangeConfirmed = edits.isEmpty }
+        // The options on the command line of `resume` are the confirmation, unless the work of people is lost: the first process
+        // has found that out.
+        try await processBatch { $0.isChangeConfirmed = !changes.areGiven || answer.yes }
     }
 
     /// A code that no item has is probably mistyped.

@@ -91,7 +91,7 @@ struct PlanText {
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
-        if !batch.lostEdits.isEmpty { lines.append(Self.lostEdits(batch.lostEdits)) }
+        lines += Self.losses(batch)
         let counts = Self.counts.compactMap { state, text in
             batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
         }
@@ -140,9 +140,17 @@ struct PlanText {
             + "other items are made of the files. The files of the results stay in their folders."
     }
 
-    /// That labels that people have edited are replaced.
-    static func lostEdits(_ items: [String]) -> String {
-        "Labels that people have edited are replaced by the model's: \(listed(items, most: 5))."
+    /// What people have done and the batch loses.
+    static func losses(_ batch: PlanReport.Batch) -> [String] {
+        let (edits, texts) = (batch.lostEdits, batch.lostTexts)
+        return [
+            edits.isEmpty
+                ? nil : "Labels that people have edited are replaced by the model's: \(listed(edits, most: 5)).",
+            texts.isEmpty
+                ? nil
+                : "Imported titles of objects are lost: \(listed(texts, most: 5)). `nocturne review titles` prints them as a table, "
+                    + "which can be imported again.",
+        ].compactMap(\.self)
     }
 
     private static let counts: [(RemainingWork, String)] = [

@@ -19,6 +19,13 @@ struct DiskShortageTests {
         #expect(DiskShortage(neededBytes: needed, freeBytes: free, refusal: refusal).description == text)
     }
 
+    @Test("The disk is named where there are two")
+    func place() {
+        let shortage = DiskShortage(neededBytes: 2 << 20, freeBytes: 1 << 20, refusal: nil, place: "/scratch")
+        #expect("\(shortage)" == "of /scratch is full: 1 MiB free, about 2 MiB needed")
+        #expect(shortage.fact == "is full: 1 MiB free, about 2 MiB needed")
+    }
+
     @Test("The pause doubles with each refusal, up to a minute")
     func pauses() {
         let pauses = (0...9).map { DiskShortage.pause(afterRefusals: $0).components.seconds }

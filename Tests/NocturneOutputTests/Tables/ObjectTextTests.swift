@@ -85,6 +85,16 @@ struct ObjectTextTests {
         #expect(throws: (any Error).self) { try KnownTitles(Array("author\na\n".utf8), fields: fields) }
     }
 
+    @Test("A title that begins like a formula is the same after it was written and read")
+    func formula() throws {
+        var read = part(1)
+        read.texts = [.init(name: "title", value: "=1984"), .init(name: "author", value: "'-Orwell'")]
+        let lines = ObjectTextTable.lines([item("a", 1)], [1: [read]], fields: fields)
+        #expect(lines[1].hasSuffix(",'=1984,''-Orwell'"))
+        let table = try ObjectTextTable(Array(lines.joined(separator: "\n").utf8), fields: fields)
+        #expect(table.rows.first?.fields.map(\.value) == ["=1984", "'-Orwell'"])
+    }
+
     @Test("The table of a batch, filled in, gives the texts; unknown objects are named and the rest still waits")
     func taking() throws {
         let items = [item("a", 1), item("b", 2)]

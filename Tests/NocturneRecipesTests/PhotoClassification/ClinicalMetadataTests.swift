@@ -96,6 +96,12 @@ struct ClinicalMetadataTests {
         #expect(try reason(head + "a,male,head/neck\na,M,Head and neck\na,male,head_neck") == ["fine"])
         let reasons = try reason(head + "a,male,\na,male,\na,female,")
         #expect(reasons == ["people.csv rows 2 and 4 have different values for \"a\""])
+        // With and without the ending.
+        #expect(try reason(head + "a.jpg,male,\na,male,") == ["fine"])
+        #expect(
+            try reason(head + "a.jpg,male,\na,female,")
+                == ["people.csv rows 2 and 3 have different values for \"a.jpg\""]
+        )
         // Two values that are not understood are not the same value.
         let table = try table(head + "a,robot,\na,cyborg,")
         #expect(throws: ClinicalMetadata.ReadingError.self) { try table.assign(["a.jpg"], sites: Self.sites)[0].get() }

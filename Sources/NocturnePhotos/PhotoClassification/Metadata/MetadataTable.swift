@@ -95,6 +95,7 @@ package struct MetadataTable: Sendable {
     /// - Parameter names: paths relative to the inputs.
     package func unmatchedRows(_ names: [String]) -> String? {
         let used = Set(names.compactMap { name in MetadataTable.keys(of: name).first { rows[$0] != nil } })
+            .union(ownKeys(of: names))
         let unmatched = rows.filter { !used.contains($0.key) }
         guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
         return
@@ -133,8 +134,11 @@ package struct MetadataTable: Sendable {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
         var picturesByKey: [String: [String]] = [:]
         for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
+        let single = ownKeys(of: names)
         return zip(names, keys).map { name, key in
-            guard let key, let entries = rows[key] else { return .success(nil) }
+            guard let key, let own = rows[key] else { return .success(nil) }
+            let others = MetadataTable.keys(of: name).filter { $0 != key && single.contains($0) }
+            let entries = own + others.flatMap { rows[$0] ?? [] }
             let place = "\(fileName) row \(entries[0].number)"
             let matching = picturesByKey[key] ?? []
             guard matching.count == 1 || key == name else {
@@ -159,6 +163,12 @@ package struct MetadataTable: Sendable {
             }
             return .success(first)
         }
+    }
+
+    /// The keys that stand for a single one of these pictures: it may have rows with and without the ending or the folder.
+    private func ownKeys(of names: [String]) -> Set<String> {
+        let keys = names.flatMap { Set(MetadataTable.keys(of: $0)).filter { rows[$0] != nil } }
+        return Set(Dictionary(keys.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value == 1 }.keys)
     }
 
     private func reading(
