@@ -44,7 +44,7 @@ enum FuzzVolumes {
         for format in MeshFormats.all {
             _ = try? format.read(
                 "label",
-                at: InputFile.write(bytes, "input.\(format.fileExtension)"),
+                at: InputFile.write(bytes, "input.\(format.name)"),
                 flag: CancellationFlag()
             )
         }

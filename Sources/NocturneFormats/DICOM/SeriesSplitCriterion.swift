@@ -121,24 +121,36 @@ struct SeriesSplitCriterion: Sendable {
         }
     }
 
+    /// The slices of each value, in the order of the first slices. A slice belongs to the first value that is like its own.
+    private static func grouped<Read>(
+        _ slices: [DICOMSlice],
+        by read: (DICOMSlice) -> Read,
+        areAlike: (_ known: Read, _ own: Read) -> Bool
+    ) -> [(value: Read, slices: [DICOMSlice])] {
+        var groups: [(value: Read, slices: [DICOMSlice])] = []
+        for slice in slices.sorted(by: isBefore) {
+            let own = read(slice)
+            let known = groups.firstIndex { areAlike($0.value, own) }
+            // At most a hundred are distinguished, because the search time is quadratic in their number.
+            if let place = known ?? (groups.count == 100 ? 99 : nil) {
+                groups[place].slices.append(slice)
+            } else {
+                groups.append((own, [slice]))
+            }
+        }
+        return groups
+    }
+
     // MARK: Specific criteria
 
     /// Planes whose difference exceeds noise, named by the axis perpendicular to them.
     private static let orientation = SeriesSplitCriterion(name: "ImageOrientationPatient (0020,0037)") { slices in
-        var found: [(row: SIMD3<Double>, column: SIMD3<Double>, slices: [DICOMSlice])] = []
-        for slice in slices.sorted(by: isBefore) {
-            let (row, column) = (slice.plane.rowDirection ?? .zero, slice.plane.columnDirection ?? .zero)
-            let known = found.firstIndex {
-                SliceStack.Tolerance.areAlike($0.row, row) && SliceStack.Tolerance.areAlike($0.column, column)
-            }
-            // At most a hundred are distinguished, because the search time is quadratic in their number.
-            if let place = known ?? (found.count == 100 ? 99 : nil) {
-                found[place].slices.append(slice)
-            } else {
-                found.append((row, column, [slice]))
-            }
+        let found = grouped(slices) { slice -> (row: SIMD3<Double>, column: SIMD3<Double>) in
+            (slice.plane.rowDirection ?? .zero, slice.plane.columnDirection ?? .zero)
+        } areAlike: {
+            SliceStack.Tolerance.areAlike($0.row, $1.row) && SliceStack.Tolerance.areAlike($0.column, $1.column)
         }
-        let planes = found.map { planeName(cross($0.row, $0.column)) }
+        let planes = found.map { planeName(cross($0.value.row, $0.value.column)) }
         return found.enumerated().map { index, group in
             let plane = planes[index]
             let isAlone = planes.count { $0 == plane } == 1
@@ -148,22 +160,15 @@ struct SeriesSplitCriterion: Sendable {
     }
 
     private static let pixelSpacing = SeriesSplitCriterion(name: "PixelSpacing (0028,0030)") { slices in
-        var found: [(spacing: SIMD2<Double>, slices: [DICOMSlice])] = []
-        for slice in slices.sorted(by: isBefore) {
-            let own = SIMD2(slice.plane.columnSpacing ?? 0, slice.plane.rowSpacing ?? 0)
-            let known = found.firstIndex { other in
-                let allowed = other.spacing * SliceStack.Tolerance.pixelSpacing
-                return abs(own.x - other.spacing.x) <= allowed.x && abs(own.y - other.spacing.y) <= allowed.y
-            }
-            if let place = known ?? (found.count == 100 ? 99 : nil) {
-                found[place].slices.append(slice)
-            } else {
-                found.append((own, [slice]))
-            }
+        let found = grouped(slices) { slice -> SIMD2<Double> in
+            SIMD2(slice.plane.columnSpacing ?? 0, slice.plane.rowSpacing ?? 0)
+        } areAlike: { known, own in
+            let allowed = known * SliceStack.Tolerance.pixelSpacing
+            return abs(own.x - known.x) <= allowed.x && abs(own.y - known.y) <= allowed.y
         }
-        return found.map { group in
-            let text = "\(trimmed(group.spacing.y))x\(trimmed(group.spacing.x))"
-            return (Value(order: group.spacing.y, text: "\(text) mm", label: "\(text)mm"), group.slices)
+        return found.map { spacing, slices in
+            let text = "\(trimmed(spacing.y))x\(trimmed(spacing.x))"
+            return (Value(order: spacing.y, text: "\(text) mm", label: "\(text)mm"), slices)
         }
     }
 

@@ -4,15 +4,11 @@ public import NocturneSystem
 
 /// A file format for surfaces. To add one, add one file with a conforming type and one line in ``MeshFormats/all``.
 public protocol MeshFormat: Sendable {
-    /// The value of `--meshes` that selects it; also the name stored in options and results.
+    /// The value of `--meshes` that selects it, and the extension of its files; also the name stored in options and results.
     var name: String { get }
-    /// Without the dot.
-    var fileExtension: String { get }
     /// Whether one file holds the surfaces of all labels, as nodes named after them; else every label has its own file, named
     /// after it.
     var isScene: Bool { get }
-    /// Whether the files contain the labels' colours.
-    var hasColors: Bool { get }
 
     /// A writer for the surfaces of one item. Nothing is created before the first surface is added.
     /// - Parameter folder: an existing folder.
@@ -83,7 +79,7 @@ public enum MeshFormats {
 
     /// The format of a file, by its extension.
     public static func format(of file: String) -> (any MeshFormat)? {
-        all.first { file.hasSuffix("." + $0.fileExtension) }
+        all.first { file.hasSuffix("." + $0.name) }
     }
 }
 

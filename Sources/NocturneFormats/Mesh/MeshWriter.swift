@@ -44,7 +44,7 @@ private final class LabelMeshWriter: MeshWriter {
     }
 
     func add(_ surface: LabelSurface) throws -> String {
-        let file = "\(surface.name).\(format.fileExtension)"
+        let file = "\(surface.name).\(format.name)"
         try format.write(surface, frame: frame, to: "\(folder)/\(file)", scope: scope)
         return file
     }

@@ -9,10 +9,6 @@ public struct OBJFormat: LabelMeshFormat {
 
     /// "obj".
     public var name: String { "obj" }
-    /// "obj", in lower case.
-    public var fileExtension: String { "obj" }
-    /// False: colours of OBJ would need a second file.
-    public var hasColors: Bool { false }
 
     /// Writes text: one line per vertex, in millimetres, and triangle, indices from 1. The first lines are comments that
     /// name the coordinate system and the unit.

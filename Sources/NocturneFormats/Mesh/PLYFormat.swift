@@ -12,10 +12,6 @@ public struct PLYFormat: LabelMeshFormat {
 
     /// "ply".
     public var name: String { "ply" }
-    /// "ply", in lower case.
-    public var fileExtension: String { "ply" }
-    /// True: every vertex has the label's colour.
-    public var hasColors: Bool { true }
 
     /// Writes 15 bytes for each vertex and 13 for each triangle, after a header in text.
     /// - Throws: ``MeshFileError``; also for more vertices than an index of 31 bits can name. `CancelledError`.

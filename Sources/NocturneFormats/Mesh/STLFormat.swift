@@ -9,10 +9,6 @@ public struct STLFormat: LabelMeshFormat {
 
     /// "stl".
     public var name: String { "stl" }
-    /// "stl", in lower case.
-    public var fileExtension: String { "stl" }
-    /// False: binary STL has no field for them that programs agree on.
-    public var hasColors: Bool { false }
 
     /// Writes 80 bytes of header, the number of triangles, and 50 bytes per triangle, in millimetres.
     ///

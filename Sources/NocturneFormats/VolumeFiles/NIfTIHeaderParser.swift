@@ -200,10 +200,10 @@ struct NIfTIHeaderParser {
         return (slope, intercept, nil)
     }
 
-    private func displayRange() -> VolumeFileHeader.DisplayRange? {
+    private func displayRange() -> DisplayRange? {
         let (upper, lower) = (fields.real(at: layout.displayRange), fields.real(at: layout.displayRange, index: 1))
         guard lower.isFinite, upper.isFinite, lower < upper else { return nil }
-        return VolumeFileHeader.DisplayRange(lower: lower, upper: upper)
+        return DisplayRange(lower: lower, upper: upper)
     }
 
     /// What the header states about the place of the voxels.

@@ -41,7 +41,7 @@ public enum NIfTIWriter {
         scope: ComputeScope
     ) throws {
         // The names, too: the type then depends on the model, and not on which labels an image happens to have.
-        let largest = max(try largestValue(labels, path, scope), names.map(\.value).max() ?? 0)
+        let largest = max(try largestValue(labels, scope), names.map(\.value).max() ?? 0)
         let dataType: StoredVoxelType = largest <= 255 ? .uint8 : .uint16
         let table = VolumeFileHeader.Extension(
             code: NIfTILabelTable.code,
@@ -213,31 +213,13 @@ public enum NIfTIWriter {
         }
     }
 
-    private static func largestValue(
-        _ labels: LabelVolume,
-        _ path: String,
-        _ scope: ComputeScope
-    ) throws -> UInt16 {
-        // 2²⁰ voxels at a time, each part with its own place: the result does not depend on threads.
-        let count = labels.voxels.count
-        let stride = 1 << 20
-        var largest: VoxelBuffer<UInt16>
-        do {
-            largest = try VoxelBuffer<UInt16>(count: (count + stride - 1) / stride)
-        } catch {
-            throw VolumeFileError(.outOfMemory, path: path, "\(error)")
+    private static func largestValue(_ labels: LabelVolume, _ scope: ComputeScope) throws(CancelledError) -> UInt16 {
+        // 2²⁰ voxels at a time.
+        let parts = try scope.mapRanges(of: labels.voxels.count, by: 1 << 20) { range in
+            var part: UInt16 = 0
+            labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }
+            return part
         }
-        try largest.withParallelBuffer { (parts) throws(CancelledError) in
-            try scope.forEachRange(of: count, by: stride) { range in
-                var part: UInt16 = 0
-                labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }
-                parts[range.lowerBound / stride] = part
-            }
-        }
-        return largest.withSpan { span in
-            var all: UInt16 = 0
-            for index in span.indices { all = max(all, span[index]) }
-            return all
-        }
+        return parts.max() ?? 0
     }
 }

@@ -69,6 +69,19 @@ extension VolumeFileHeader {
     }
 }
 
+/// The values that a header states to be displayed as black and white; `upper` is the larger one.
+public struct DisplayRange: Codable, Hashable, Sendable {
+    /// The value that is displayed black.
+    public let lower: Double
+    /// The value that is displayed white.
+    public let upper: Double
+
+    /// - Parameters:
+    ///   - lower: displayed black.
+    ///   - upper: displayed white.
+    public init(lower: Double, upper: Double) { (self.lower, self.upper) = (lower, upper) }
+}
+
 /// The checked header of a file with one volume or a time series: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
@@ -125,14 +138,6 @@ public struct VolumeFileHeader: Hashable, Sendable {
     public let dataOffset: Int
     /// The file that holds the voxels: the file itself, or the image of a pair.
     public let dataPath: String
-
-    /// The values displayed as black and white; `upper` is the larger one.
-    public struct DisplayRange: Hashable, Sendable {
-        /// The value that is displayed black.
-        public let lower: Double
-        /// The value that is displayed white.
-        public let upper: Double
-    }
 
     /// The number of voxels along i, j and k.
     public var shape: VolumeShape { geometry.shape }

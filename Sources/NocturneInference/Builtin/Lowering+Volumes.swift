@@ -212,39 +212,24 @@ extension Lowering {
         recordStorage(operation.output, .stored(target))
     }
 
-    mutating func lowerPool(_ operation: Operation, _ parameters: Operation.Pool) throws {
+    /// Adds the step of an operation that reads and writes channels last.
+    private mutating func append(
+        channelsLast operation: Operation,
+        _ step: (_ source: Int, _ target: Int, _ input: [Int], _ output: [Int]) -> any Step
+    ) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try channelsLast(operation.inputs[0])
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
-        append(
-            PoolStep(
-                parameters,
-                source: source.buffer,
-                target: target.buffer,
-                input: input,
-                output: output
-            ),
-            resultOf: operation,
-            in: target
-        )
+        append(step(source.buffer, target.buffer, input, output), resultOf: operation, in: target)
+    }
+
+    mutating func lowerPool(_ operation: Operation, _ parameters: Operation.Pool) throws {
+        try append(channelsLast: operation) { PoolStep(parameters, source: $0, target: $1, input: $2, output: $3) }
     }
 
     /// Adds linear interpolation along the spatial axes.
     mutating func lowerInterpolation(_ operation: Operation, _ axes: [Operation.InterpolationAxis]) throws {
-        let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
-        let source = try channelsLast(operation.inputs[0])
-        let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
-        append(
-            InterpolationStep(
-                axes,
-                source: source.buffer,
-                target: target.buffer,
-                input: input,
-                output: output
-            ),
-            resultOf: operation,
-            in: target
-        )
+        try append(channelsLast: operation) { InterpolationStep(axes, source: $0, target: $1, input: $2, output: $3) }
     }
 
     /// Means over all voxels of each channel, from sums that other steps may need too.

@@ -64,9 +64,7 @@ extension Sentence {
     var column: String {
         // A text that begins with "{" is encoded, too: otherwise it would be read as JSON.
         if values.isEmpty, !words[0].hasPrefix("{") { return words[0] }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? description
+        return (try? StableJSON.text(self)) ?? description
     }
 
     /// Anything that is not a sentence in JSON is shown as it is.

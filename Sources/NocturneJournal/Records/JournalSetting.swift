@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 
 /// A value that the journal keeps once for the whole batch: its key in the database, and how it is written.
 ///
@@ -27,11 +28,7 @@ extension JournalSetting where Value: Codable {
         self.key = key
         self.names = names
         decode = { try? JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
-        encode = { value in
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(value), as: UTF8.self)
-        }
+        encode = { try StableJSON.text($0) }
     }
 }
 

@@ -12,8 +12,7 @@ public enum InputList {
             !path.isEmpty && !path.hasPrefix("\"") && !path.hasPrefix("#") && path.first?.isWhitespace != true
             && path.last?.isWhitespace != true && !path.contains(where: \.isNewline)
             && !path.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
-        guard !isPlain, let quoted = try? StableJSON.encodeLine(path) else { return path }
-        return String(decoding: quoted.dropLast(), as: UTF8.self)
+        return isPlain ? path : (try? StableJSON.text(path)) ?? path
     }
 
     /// The paths that a text lists; lines that start with # are comments.

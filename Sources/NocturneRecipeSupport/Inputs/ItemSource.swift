@@ -1,4 +1,3 @@
-import Foundation
 package import NocturneOutput
 package import NocturneSystem
 
@@ -27,6 +26,6 @@ extension ItemSource {
 
     /// One line of JSON with sorted keys.
     package var encoded: String {
-        get throws { String(decoding: try StableJSON.encodeLine(self).dropLast(), as: UTF8.self) }
+        get throws { try StableJSON.text(self) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NocturneSystem
 
 /// The data that a process of a run gets from the process that started it, in one environment variable.
 public enum ProcessHandover: Codable, Sendable, Hashable {
@@ -39,10 +40,8 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
 
     /// The value of the variable: JSON in one line.
     package var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
         // Strings and numbers always encode.
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        (try? StableJSON.text(self)) ?? ""
     }
 
     /// The environment of the process that is to be given this.

@@ -7,17 +7,20 @@ public enum StableJSON {
         Array(try encoder().encode(value)) + [10]
     }
 
-    static func encoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        return encoder
-    }
-
     /// One object on one line, with a line feed.
     public static func encodeLine(_ value: some Encodable) throws -> [UInt8] {
+        Array(try encoder([]).encode(value)) + [10]
+    }
+
+    /// One value on one line, without a line feed.
+    package static func text(_ value: some Encodable) throws -> String {
+        String(decoding: try encoder([]).encode(value), as: UTF8.self)
+    }
+
+    static func encoder(_ layout: JSONEncoder.OutputFormatting = .prettyPrinted) -> JSONEncoder {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(value)) + [10]
+        encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
+        return encoder
     }
 }
 

@@ -111,7 +111,7 @@ struct ExistingDiscovery: InputClaims {
             key: key,
             name: ShownNames(request.identifiers, words: words)
                 .itemName(isSeries ? file.folderName : file.fileName, key: key),
-            model: ExistingLabels.model,
+            model: ExistingLabels.task,
             path: isSeries ? file.folderPath : file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
@@ -134,7 +134,7 @@ struct ExistingDiscovery: InputClaims {
         var item = DiscoveredItem(
             key: key,
             name: names.itemName((file.fileName as NSString).deletingPathExtension, key: key),
-            model: ExistingLabels.model,
+            model: ExistingLabels.task,
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
@@ -149,19 +149,12 @@ struct ExistingDiscovery: InputClaims {
             }
             var source = found.source
             source.name = names.shown(file.name)
-            source.identifiers = shown.policy
-            source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { files[$0] } ?? []
             source.image = found.series.flatMap { VolumeSource($0, files: slices) }
-            source.image?.model = ExistingLabels.model
+            source.image?.model = ExistingLabels.task
             // The notes concern the image as a separate input; here only its intensities are used.
             source.image?.notes = nil
-            let optionTexts = options.fingerprintTexts()
-            let stamps = ([file] + slices).map(\.stamp)
-            let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps.map(\.text)
-            item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
-            item.inputs = stamps.map(\.input)
-            item.record(source)
+            item.complete(source, names, options, of: [file] + slices)
         } catch let error as DICOMReadError {
             let reason = ItemReason.discovered(error.faultCode, text: error.detail)
             item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)
@@ -240,5 +233,24 @@ struct ExistingDiscovery: InputClaims {
             ),
             chosen
         )
+    }
+}
+
+extension DiscoveredItem {
+    /// Adds the source, and what the result depends on.
+    /// - Parameter files: those of the labels, of the images and with names: a change of one makes the result again.
+    mutating func complete(
+        _ source: ExistingSource,
+        _ names: ShownNames,
+        _ options: ExistingLabelsOptions,
+        of files: [FoundFile]
+    ) {
+        var source = source
+        (source.identifiers, source.words) = (names.policy, words.isEmpty ? nil : words)
+        let (optionTexts, stamps) = (options.fingerprintTexts(), files.map(\.stamp))
+        let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps.map(\.text)
+        fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
+        inputs = stamps.map(\.input)
+        record(source)
     }
 }

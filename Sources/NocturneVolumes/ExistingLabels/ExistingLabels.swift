@@ -13,9 +13,6 @@ package import NocturneSystem
 ///
 /// Runs no network. Reading and rasterizing are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
 package struct ExistingLabels: Recipe {
-    /// Used instead of a model id: in events, reports and `--only`.
-    package static let model = "existing-labels"
-
     let options: ExistingLabelsOptions
     let regions: RegionMeasures?
 
@@ -181,7 +178,7 @@ package struct ExistingLabels: Recipe {
 /// Existing segmentations, structure sets and label maps as items: the entry in the registry.
 extension ExistingLabels: RecipeKind {
     /// Also stands for the id of a model in events, reports and `--only`.
-    package static let task = model
+    package static let task = "existing-labels"
     package static let purpose = "read existing labels"
     package static let enablingOption: String? = ExistingLabelsOptions.enabling
     /// `Schemas/existing-result.schema.json`.

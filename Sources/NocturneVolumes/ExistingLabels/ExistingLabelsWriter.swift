@@ -37,7 +37,7 @@ struct ExistingLabelsWriter {
         let result = ExistingLabelsResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
-            task: ExistingLabels.model,
+            task: ExistingLabels.task,
             item: item.name,
             fingerprint: item.fingerprint,
             source: .init(

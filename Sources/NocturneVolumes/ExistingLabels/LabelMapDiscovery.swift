@@ -75,7 +75,7 @@ struct LabelMapDiscovery {
         var item = DiscoveredItem(
             key: key,
             name: names.itemName(FoundVolume.stem(file.fileName), key: key),
-            model: ExistingLabels.model,
+            model: ExistingLabels.task,
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
@@ -106,17 +106,8 @@ struct LabelMapDiscovery {
         )
         source.image = image
         source.namesFile = labelNames?.path
-        source.identifiers = request.identifiers
-        source.words = words.isEmpty ? nil : words
         let volumes = ([file] + (image == nil ? [] : [pair.image].compactMap(\.self))).flatMap(\.withVoxels)
-        // What the result depends on: a change of the image or of the names makes it again.
-        let used = volumes + [labelNames].compactMap(\.self)
-        let optionTexts = options.fingerprintTexts()
-        let stamps = used.map(\.stamp)
-        let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps.map(\.text)
-        item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
-        item.inputs = stamps.map(\.input)
-        item.record(source)
+        item.complete(source, names, options, of: volumes + [labelNames].compactMap(\.self))
         return item
     }
 
@@ -134,7 +125,7 @@ struct LabelMapDiscovery {
                 return (nil, .noIntensities("the image \(file: file.name) lies on another grid: \(own: difference)"))
             }
             var source = VolumeSource(image)
-            (source.model, source.files) = (ExistingLabels.model, [file.path])
+            (source.model, source.files) = (ExistingLabels.task, [file.path])
             // They concern the image as a separate input.
             source.notes = nil
             return (source, nil)

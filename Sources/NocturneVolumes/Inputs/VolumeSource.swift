@@ -5,12 +5,6 @@ package import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The intensities shown as black and as white, from a header.
-struct HeaderWindow: Codable, Sendable, Hashable {
-    var lower: Double
-    var upper: Double
-}
-
 /// What the recipe stores in the journal to locate a volume again and to plan for it without reading pixels.
 package struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable {
@@ -40,7 +34,7 @@ package struct VolumeSource: ItemSource {
     var spacing: SIMD3<Double>
     var modality: String?
     /// The display window from its header.
-    var window: HeaderWindow?
+    var window: DisplayRange?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
     var slices: SeriesSlices?
     /// Of a NIfTI file with several volumes.
@@ -117,7 +111,7 @@ extension VolumeSource {
     /// What the header of a volume file states.
     init(_ header: VolumeFileHeader) {
         self.init(format: Format(header.format), geometry: header.geometry, spacing: header.pixelSpacing)
-        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
+        window = header.displayRange
         notes = header.notes.isEmpty ? nil : header.notes
     }
 
@@ -127,7 +121,7 @@ extension VolumeSource {
         guard let geometry = series.geometry else { return nil }
         self.init(format: .dicom, files: files.map(\.path), geometry: geometry, spacing: geometry.spacing)
         modality = series.modality
-        window = HeaderWindow(series)
+        window = DisplayRange(series)
         slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files)
         storedVoxels = series.correction?.storedShape.count
         valueType = series.otherValueType

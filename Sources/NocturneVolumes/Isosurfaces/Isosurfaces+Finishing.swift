@@ -4,6 +4,8 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneMesh
+import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// The last three stages: measure the voxels at or above each value, extract surfaces, write files.
@@ -107,13 +109,61 @@ extension Isosurfaces {
         }
     }
 
+    /// Moves the staged pictures and surfaces into the folder, and writes `result.json` last, which lists them.
+    /// - Throws: `FileSystemError`.
     func write(
         _ meshed: consuming MeshedIntensities,
         into folder: String,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ItemProduct {
-        try IsosurfacesWriter(options: options, meshed: meshed, item: item).write(into: folder, context)
+        var written = try meshed.pictures.move(into: folder)
+        written += try SurfaceWriter.move(meshed.surfaces.compactMap(\.mesh), from: context, into: folder)
+        written += try meshed.pictures.writeReview(
+            into: folder,
+            item: item.name,
+            labels: IsosurfacesResult.reviewLabels(meshed.surfaces)
+        )
+        let notes = meshed.source.shown(meshed.notes + meshed.levelNotes)
+        let result = IsosurfacesResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            task: Self.task,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: SegmentationResult.Source(meshed.source),
+            unit: meshed.source.intensityUnit,
+            options: options.inResults(of: meshed.source),
+            surfaces: meshed.surfaces,
+            files: try written.map { try ItemFile($0, in: folder) },
+            notes: notes.texts,
+            noteCodes: notes.codes
+        )
+        return try result.write(into: folder, notes)
+    }
+}
+
+extension Isosurfaces.MeshedIntensities {
+    /// Values that no voxel reaches, and surfaces that the border of the volume closes.
+    fileprivate var levelNotes: [Note] {
+        func names(_ status: LabelMeasurement.Status) -> String {
+            surfaces.filter { $0.status == status.rawValue }.map(\.name).joined(separator: ", ")
+        }
+        var notes: [Note] = []
+        let absent = names(.absent)
+        if !absent.isEmpty {
+            notes.append(Note("surface.valueAbsent", "no voxel has the value or more: \(own: absent)"))
+        }
+        let cut = names(.touchesBorder)
+        if !cut.isEmpty {
+            notes.append(
+                Note(
+                    "surface.touchesBorder",
+                    "closed at the border of the volume, only the visible part is measured: \(own: cut)"
+                )
+            )
+        }
+        return notes
     }
 }
 

@@ -13,9 +13,6 @@ package import NocturneSystem
 /// Runs no network and has no model: what lies inside a surface is unknown. Discovery and loading are here, the other
 /// stages in ``Isosurfaces/finish(_:_:_:)`` and below.
 package struct Isosurfaces: Recipe {
-    /// Used instead of a model id: in events, reports and `--only`.
-    package static let model = "isosurface"
-
     package let options: IsosurfaceOptions
 
     /// - Parameter options: checked by ``IsosurfaceOptions/check()``.
@@ -33,7 +30,7 @@ package struct Isosurfaces: Recipe {
         reading.inputs = options.inputs
         return VolumeDiscovery(
             VolumeFinder([], reading, request, files, scope: scope),
-            [VolumeKind(id: Self.model, version: "nocturne isosurfaces 1", options: options)]
+            [VolumeKind(id: Self.task, version: "nocturne isosurfaces 1", options: options)]
         )
     }
 
@@ -88,7 +85,7 @@ package struct Isosurfaces: Recipe {
 /// Isosurfaces of volumes as items: the entry in the registry.
 extension Isosurfaces: RecipeKind {
     /// Also stands for the id of a model in events, reports and `--only`.
-    package static let task = model
+    package static let task = "isosurface"
     package static let purpose = "make isosurfaces"
     package static let enablingOption: String? = IsosurfaceOptions.enabling
     /// `Schemas/isosurface-result.schema.json`.

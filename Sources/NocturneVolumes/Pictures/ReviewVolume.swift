@@ -57,7 +57,7 @@ struct ReviewVolume: Encodable {
         /// Whether the values are Hounsfield units.
         let isCT: Bool
         /// The window stored in the file.
-        let header: HeaderWindow?
+        let header: DisplayRange?
         /// That of the model's package.
         let model: PictureWindow?
 
@@ -132,9 +132,8 @@ struct StagedReviewVolume: Sendable {
                     )
                 } : []
         )
-        let name = try StableJSON.encodeLine(item).dropLast()
-        let text =
-            Array("nocturneVolume(".utf8) + name + Array(", ".utf8) + (try StableJSON.encodeLine(data)).dropLast()
+        let name = try StableJSON.text(item)
+        let text = Array("nocturneVolume(\(name), ".utf8) + (try StableJSON.encodeLine(data)).dropLast()
         try FileSystem.write(folder + "/" + ReviewParts.volumeFile, text + Array(");\n".utf8))
     }
 

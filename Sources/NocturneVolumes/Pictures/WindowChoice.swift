@@ -60,10 +60,10 @@ package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleBy
 
 extension PictureWindow {
     /// Nil for an empty window.
-    init?(_ window: HeaderWindow) { self.init(lower: window.lower, upper: window.upper) }
+    init?(_ window: DisplayRange) { self.init(lower: window.lower, upper: window.upper) }
 }
 
-extension HeaderWindow {
+extension DisplayRange {
     /// The window of the middle slice, by DICOM's linear function; nil if the header has none.
     init?(_ series: DICOMSeries) {
         guard !series.slices.isEmpty else { return nil }

@@ -26,9 +26,7 @@ extension ItemInspection {
             let contents = try format.read(mesh.node ?? name, at: path, flag: inspection.flag)
             try inspection.flag.check()
             let (frame, surface) = (contents.frame, contents.mesh)
-            if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
-                found.description != color
-            {
+            if let color, let found = contents.color.map({ LabelColor($0) }), found.description != color {
                 inspection.add(
                     mesh.file,
                     "has the colour \(found) for \(mesh.node ?? name), result.json states \(color)"

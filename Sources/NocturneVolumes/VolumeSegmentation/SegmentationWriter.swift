@@ -21,6 +21,7 @@ struct SegmentationWriter {
     let item: RecipeItem
 
     private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
+    private var measures: VolumeSegmentation.Measures { finished.measures }
 
     static let labelFile = "segmentation.nii.gz"
     static let tiffFile = "segmentation.tif"
@@ -69,7 +70,7 @@ struct SegmentationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
-            source: SegmentationResult.Source(finished.source, unit: finished.unit),
+            source: SegmentationResult.Source(finished.source, unit: measures.unit),
             model: ResultModel(model.package),
             engine: finished.engine,
             options: options.inResults(of: finished.source),
@@ -77,10 +78,10 @@ struct SegmentationWriter {
             labels: labels.map {
                 entry(for: $0, mesh: meshed.meshes[$0.value], probabilityFile: probabilities[$0.value])
             },
-            regions: finished.regions.map(SegmentationResult.Region.init),
-            comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
-            secondImage: finished.secondImage.map { .init($0, finished.source.shownNames) },
-            radiomics: finished.radiomics,
+            regions: measures.regions.measurements.map(SegmentationResult.Region.init),
+            comparison: measures.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
+            secondImage: measures.secondImage.map { .init($0, finished.source.shownNames) },
+            radiomics: measures.radiomics,
             files: files,
             notes: notes.texts,
             noteCodes: notes.codes
@@ -169,7 +170,7 @@ struct SegmentationWriter {
     // MARK: The result
 
     private func measurement(of label: ModelLabel) -> LabelMeasurement? {
-        finished.measurements.first { $0.value == label.value }
+        measures.labels.first { $0.value == label.value }
     }
 
     private func entry(
@@ -201,7 +202,7 @@ struct SegmentationWriter {
             probabilityFile: probabilityFile,
             cleaning: finished.cleaning.first { $0.value == label.value },
             mesh: mesh,
-            secondImage: finished.secondImage.map { second in
+            secondImage: measures.secondImage.map { second in
                 .init(second.measurements?.first { $0.value == label.value })
             }
         )
@@ -235,7 +236,7 @@ struct SegmentationWriter {
         }
         let others = absent.filter { !$0.isExpected }.map(\.name)
         if !others.isEmpty { notes.append(.notFound(others)) }
-        notes += Note.swappedSides(finished.measurements, labels)
+        notes += Note.swappedSides(measures.labels, labels)
         let cut = labels.filter { measurement(of: $0)?.touchesBorder == true }
         if !cut.isEmpty {
             notes.append(

@@ -16,9 +16,7 @@ extension VolumeSegmentation {
         let source: VolumeSource
         /// On the volume's own grid, cleaned, with the labels that were asked for.
         let labels: LabelVolume
-        /// In ``unit``, as ``regions``.
-        let measurements: [LabelMeasurement]
-        let unit: MeasuredUnit
+        let measures: Measures
         /// What the rules have changed; empty without rules.
         let cleaning: [LabelCleaning]
         /// By label, before cleaning; empty for labels that a person has drawn.
@@ -27,13 +25,9 @@ extension VolumeSegmentation {
         let probabilities: ProbabilityMaps?
         let earlier: EarlierLabels?
         let engine: ResultEngine
-        let regions: [RegionMeasurement]
-        let comparison: ReferenceComparison.Outcome?
-        let secondImage: SecondImageMeasurement.Outcome?
-        /// Nil if it was not requested.
-        let radiomics: RadiomicsMeasures?
         /// Drawn while the source image is still in memory.
         let pictures: StagedPictures
+        /// With those of the measures.
         let notes: [Note]
     }
 
@@ -64,29 +58,26 @@ extension VolumeSegmentation {
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
-            measurements: found.labels,
-            unit: found.unit,
+            measures: found,
             cleaning: inferred.cleaning ?? cleaning,
             confidence: inferred.confidence,
             probabilities: inferred.probabilities,
             earlier: inferred.earlier,
             engine: inferred.engine,
-            regions: found.regions.measurements,
-            comparison: found.comparison,
-            secondImage: found.secondImage,
-            radiomics: found.radiomics,
             pictures: pictures,
             notes: inferred.notes + found.notes + pictures.notes
         )
     }
 
     /// What was measured on the labels and regions.
-    private struct Measures {
+    struct Measures: Sendable {
+        /// In ``unit``, as ``regions``.
         let labels: [LabelMeasurement]
         let regions: MeasuredRegions
         let unit: MeasuredUnit
         let comparison: ReferenceComparison.Outcome?
         let secondImage: SecondImageMeasurement.Outcome?
+        /// Nil if it was not requested.
         let radiomics: RadiomicsMeasures?
         let notes: [Note]
     }
@@ -182,7 +173,7 @@ extension VolumeSegmentation {
             return MeshedVolume(finished: finished, meshes: [:], notes: [])
         }
         // A label without voxels has no surface, and gets no file.
-        let present = Set(finished.measurements.filter { $0.voxelCount > 0 }.map(\.value))
+        let present = Set(finished.measures.labels.filter { $0.voxelCount > 0 }.map(\.value))
         // In the order of the package, whatever the order of the options.
         let labels = try model(finished.source.model).package.labels.filter { present.contains($0.value) }
         let written = try writer.write(

@@ -11,9 +11,6 @@ package import NocturneSystem
 ///
 /// Runs no network and has no model: nothing in the volume is recognised.
 package struct VolumeViews: Recipe {
-    /// Used instead of a model id: in events, reports and `--only`.
-    package static let model = "view"
-
     package let options: VolumeViewOptions
     let regions: RegionMeasures?
 
@@ -35,7 +32,7 @@ package struct VolumeViews: Recipe {
         (reading.inputs, reading.regions) = (options.inputs, options.regions)
         return VolumeDiscovery(
             VolumeFinder([], reading, request, files, scope: scope),
-            [VolumeKind(id: Self.model, version: "nocturne views 1", options: options, takesSlices: true)]
+            [VolumeKind(id: Self.task, version: "nocturne views 1", options: options, takesSlices: true)]
         )
     }
 
@@ -128,7 +125,7 @@ package struct VolumeViews: Recipe {
         let result = VolumeViewResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
-            task: Self.model,
+            task: Self.task,
             item: item.name,
             fingerprint: item.fingerprint,
             source: SegmentationResult.Source(viewed.source, unit: viewed.unit),
@@ -149,7 +146,7 @@ package struct VolumeViews: Recipe {
 /// Volumes without a model as items: the entry in the registry.
 extension VolumeViews: RecipeKind {
     /// Also stands for the id of a model in events, reports and `--only`.
-    package static let task = model
+    package static let task = "view"
     package static let purpose = "make pictures of volumes"
     package static let enablingOption: String? = VolumeViewOptions.enabling
     /// `Schemas/view-result.schema.json`.

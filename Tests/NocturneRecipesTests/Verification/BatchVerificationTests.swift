@@ -271,7 +271,7 @@ struct BatchVerificationTests {
         let batch = VerifiedBatch(output: bench.output, by: bench)
         #expect(try await batch.faults() == [])
         let (name, mesh) = try label(batch)
-        #expect(mesh == (format.isScene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
+        #expect(mesh == (format.isScene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.name)"))
         #expect(try format.read(name, at: batch.url(mesh).path, flag: CancellationFlag()).frame == .lps)
         try batch.change(mesh) { $0.removeLast(20) }
         try await batch.recordAnew("a")

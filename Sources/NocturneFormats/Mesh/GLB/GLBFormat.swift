@@ -15,12 +15,8 @@ public struct GLBFormat: MeshFormat {
 
     /// "glb".
     public var name: String { "glb" }
-    /// "glb", in lower case.
-    public var fileExtension: String { "glb" }
     /// True: one file for all labels.
     public var isScene: Bool { true }
-    /// True: one material for each label.
-    public var hasColors: Bool { true }
 
     /// The writer of `labels.glb`.
     public func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter {

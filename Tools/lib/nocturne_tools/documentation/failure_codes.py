@@ -9,7 +9,7 @@ from pathlib import Path
 from .command_line import cell
 
 NAME = "FailureCodes.md"
-REMEDIES = Path("NocturneOutput/Events/FaultCode+Remedies.swift")
+REMEDIES = Path("NocturneOutput/Folder/FaultCode+Remedies.swift")
 HEAD = """# Codes of reasons
 
 Every code of an item that did not complete, what it means, and what can be done.
