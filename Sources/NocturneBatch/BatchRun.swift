@@ -17,7 +17,7 @@ actor BatchRun {
     var settling: SettlingInputs
     let recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
-    /// How the batch continues with other inputs or options than it was started with.
+    /// Whether the batch continues with other inputs or options than it was started with.
     private let descriptionChanged: Bool
 
     /// Files are read one after the other, so that a second crash shows which file caused it.

@@ -7,7 +7,8 @@ package import NocturneSystem
 ///
 /// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
 /// pictures. The encoding is UTF-8, UTF-16 or Windows-1252, see ``utf8(_:)``. A picture is named by its path relative to the input, its file
-/// name, or one of them without extension; the first of these that matches a row is used.
+/// name, or one of them without extension; the first of these that matches a row is used. Rows under the others that can only mean
+/// this picture have to agree with it.
 package struct MetadataTable: Sendable {
     /// For messages.
     package let fileName: String
