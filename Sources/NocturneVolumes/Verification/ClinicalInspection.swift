@@ -24,7 +24,7 @@ extension ItemInspection {
         }
     }
 
-    /// Reads the contours: each label with voxels has some, and all lie in its box.
+    /// Reads the contours: each label with voxels has some, and all lie in the box of a label with their name.
     mutating func inspectStructureSet(_ labels: [RecordedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.structureSetFile
         try inspect(file) { inspection, path in
@@ -39,12 +39,15 @@ extension ItemInspection {
                     let amount = points.isEmpty ? "no contour" : "contours"
                     inspection.add(file, "has \(amount) of \(name), result.json states \(stated) voxels")
                 }
-                guard own.count == 1, let box = own[0].box else { continue }
+                let boxes = own.compactMap(\.box)
+                if boxes.isEmpty { continue }
                 // Half a voxel to the border, plus the precision of decimals in the file.
                 let isInside = points.allSatisfy { point in
                     let index = toIndex(point)
-                    return (0..<3).allSatisfy { axis in
-                        index[axis] > Double(box.lower[axis]) - 0.51 && index[axis] < Double(box.upper[axis]) + 0.51
+                    return boxes.contains { box in
+                        (0..<3).allSatisfy { axis in
+                            index[axis] > Double(box.lower[axis]) - 0.51 && index[axis] < Double(box.upper[axis]) + 0.51
+                        }
                     }
                 }
                 if !isInside { inspection.add(file, "has a contour of \(name) outside the box of its voxels") }
