@@ -102,14 +102,20 @@ public final class PDFPage {
     /// The width of a line of text.
     public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
         set(size: size, isBold: isBold)
+        return width(drawable(text))
+    }
+
+    /// The width of a text that can be drawn, in the font that is set.
+    private func width(_ drawable: String) -> Double {
         var extents = cairo_text_extents_t()
-        cairo_text_extents(context, drawable(text), &extents)
+        cairo_text_extents(context, drawable, &extents)
         return extents.x_advance
     }
 
     /// The text in lines no wider than `width`; longer single words are broken.
     public func lines(of text: String, width limit: Double, size: Double, isBold: Bool = false) -> [String] {
-        func fits(_ line: String) -> Bool { width(of: line, size: size, isBold: isBold) <= limit }
+        set(size: size, isBold: isBold)
+        func fits(_ line: String) -> Bool { width(line) <= limit }
         var lines: [String] = []
         var line = ""
         for word in drawable(text).split(separator: " ").map(String.init) {
@@ -135,6 +141,7 @@ public final class PDFPage {
 
     /// The text in one line no wider than `width`; if necessary, its middle is left out.
     public func shortened(_ text: String, width limit: Double, size: Double, isBold: Bool = false) -> String {
+        set(size: size, isBold: isBold)
         let characters = Array(drawable(String(text.prefix(2_000))))
         func candidate(_ kept: Int) -> String {
             kept >= characters.count
@@ -144,7 +151,7 @@ public final class PDFPage {
         var (low, high) = (0, characters.count)
         while low < high {
             let middle = (low + high + 1) / 2
-            if width(of: candidate(middle), size: size, isBold: isBold) <= limit {
+            if width(candidate(middle)) <= limit {
                 low = middle
             } else {
                 high = middle - 1

@@ -95,8 +95,8 @@ package struct MetadataTable: Sendable {
     /// The note about rows that belong to none of these pictures; nil where there are none.
     /// - Parameter names: paths relative to the inputs.
     package func unmatchedRows(_ names: [String]) -> String? {
-        let used = Set(names.compactMap { name in MetadataTable.keys(of: name).first { rows[$0] != nil } })
-            .union(ownKeys(of: names))
+        let keys = matches(of: names)
+        let used = Self.unshared(keys).union(keys.compactMap(\.first))
         let unmatched = rows.filter { !used.contains($0.key) }
         guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
         return
@@ -111,8 +111,8 @@ package struct MetadataTable: Sendable {
             let detail = "the table has no row for a photo. Check the file"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
-        let matches = names.contains { name in MetadataTable.keys(of: name).contains { rows[$0] != nil } }
-        guard !matches, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
+        let isMatched = names.contains { MetadataTable.keys(of: $0).contains { rows[$0] != nil } }
+        guard !isMatched, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
         else { return }
         let detail =
             "no photo in the table is among the inputs. Row \(row.value[0].number) names \(Columns.list([row.key])), the first "
@@ -132,14 +132,13 @@ package struct MetadataTable: Sendable {
         sites: BodySites,
         isStrict: Bool = false
     ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
-        let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
+        let keys = matches(of: names)
         var picturesByKey: [String: [String]] = [:]
-        for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
-        let single = ownKeys(of: names)
-        return zip(names, keys).map { name, key in
-            guard let key, let own = rows[key] else { return .success(nil) }
-            let others = MetadataTable.keys(of: name).filter { $0 != key && single.contains($0) }
-            let entries = own + others.flatMap { rows[$0] ?? [] }
+        for (name, own) in zip(names, keys) { if let key = own.first { picturesByKey[key, default: []].append(name) } }
+        let unshared = Self.unshared(keys)
+        return zip(names, keys).map { name, own in
+            guard let key = own.first else { return .success(nil) }
+            let entries = ([key] + own.dropFirst().filter(unshared.contains)).flatMap { rows[$0] ?? [] }
             let place = "\(fileName) row \(entries[0].number)"
             let matching = picturesByKey[key] ?? []
             guard matching.count == 1 || key == name else {
@@ -166,10 +165,14 @@ package struct MetadataTable: Sendable {
         }
     }
 
-    /// The keys that stand for a single one of these pictures: it may have rows with and without the ending or the folder.
-    private func ownKeys(of names: [String]) -> Set<String> {
-        let keys = names.flatMap { Set(MetadataTable.keys(of: $0)).filter { rows[$0] != nil } }
-        return Set(Dictionary(keys.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value == 1 }.keys)
+    /// The keys of each picture that have rows, the most specific first.
+    private func matches(of names: [String]) -> [[String]] {
+        names.map { name in MetadataTable.keys(of: name).filter { rows[$0] != nil } }
+    }
+
+    /// The keys of a single picture: it may have rows with and without the ending or the folder.
+    private static func unshared(_ keys: [[String]]) -> Set<String> {
+        Set(Dictionary(keys.joined().map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value == 1 }.keys)
     }
 
     private func reading(
@@ -196,9 +199,10 @@ package struct MetadataTable: Sendable {
         .failure(ClinicalMetadata.ReadingError(detail: text))
     }
 
-    /// The names by which a row may refer to a picture, the most specific first.
+    /// The names by which a row may refer to a picture, the most specific first, each once.
     private static func keys(of name: String) -> [String] {
         let file = (name as NSString).lastPathComponent
-        return [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]
+        let keys = [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]
+        return keys.enumerated().filter { !keys[..<$0.offset].contains($0.element) }.map(\.element)
     }
 }
