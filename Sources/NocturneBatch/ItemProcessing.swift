@@ -129,7 +129,7 @@ struct ItemProcessing {
                 return .work
             }
             group.addTask {
-                await reuser.run()
+                await reuser.stage.run()
                 return .work
             }
             for pipeline in pipelines {

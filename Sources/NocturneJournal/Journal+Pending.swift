@@ -137,7 +137,7 @@ extension Journal {
 }
 
 /// An item that is to be processed. The journal has the rest of it.
-package struct PendingItem: Sendable {
+package struct PendingItem: Hashable, Sendable {
     /// In the order of discovery.
     package let place: Int64
     package let id: Int64
@@ -145,6 +145,7 @@ package struct PendingItem: Sendable {
     package let recipe: Int
     /// The id of its model.
     package let model: String
+    /// Of its folder; requests name items by it.
     package let name: String
     /// Active during a crash of the engine: processed first, and alone.
     package let isAlone: Bool
@@ -159,10 +160,13 @@ package struct PendingItem: Sendable {
             LEFT JOIN edit e ON w.isEdited AND e.item = i.name
         """
 
-    /// One that is only known by its name.
-    package init(id: Int64, name: String) {
-        (self.id, self.name, place, recipe) = (id, name, 0, 0)
-        (model, isAlone, edit) = ("", false, nil)
+    /// One of which only this is known.
+    /// - Parameters:
+    ///   - model: its id; empty for none.
+    ///   - isAlone: whether it was active during a crash of the engine.
+    package init(id: Int64, name: String, model: String = "", isAlone: Bool = false) {
+        (self.id, self.name, self.model, self.isAlone) = (id, name, model, isAlone)
+        (place, recipe, edit) = (0, 0, nil)
     }
 
     fileprivate init(_ row: Row, isAlone: Bool) {

@@ -21,7 +21,7 @@ struct FlawedAdmission {
 
     init(machine: Machine, flaw: AdmissionFlaw?) { (self.machine, self.flaw) = (machine, flaw) }
 
-    mutating func putFirst(_ item: Machine.Item, isUrgent: Bool) {
+    mutating func putFirst(_ item: PendingItem, isUrgent: Bool) {
         if flaw != .ignoresFirst { machine.putFirst([item], isUrgent: isUrgent && flaw != .urgentBesideOthers) }
     }
 
@@ -176,10 +176,10 @@ struct AdmissionWorld: SmallWorld {
         settings.stopsWhenFull = stopsWhenFull
         let order = needs.indices.sorted { suspects.contains($0) && !suspects.contains($1) }
         let queue = order.map { index in
-            Machine.Item(
+            PendingItem(
                 id: Int64(index),
                 name: "\(index)",
-                isSuspect: suspects.contains(index) && flaw != .suspectsBesideOthers
+                isAlone: suspects.contains(index) && flaw != .suspectsBesideOthers
             )
         }
         items = needs.indices.map { Item(needs: needs[$0], isSuspect: suspects.contains($0)) }
@@ -320,7 +320,7 @@ struct AdmissionWorld: SmallWorld {
             firstsLeft -= isUrgent ? 0 : 1
             urgentLeft -= isUrgent ? 1 : 0
             rules.putFirst(
-                Machine.Item(id: Int64(index), name: "\(index)", isSuspect: items[index].isSuspect),
+                PendingItem(id: Int64(index), name: "\(index)", isAlone: items[index].isSuspect),
                 isUrgent: isUrgent
             )
             if isUrgent {

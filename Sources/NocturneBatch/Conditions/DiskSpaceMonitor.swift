@@ -97,7 +97,11 @@ struct DiskSpaceMonitor: Sendable {
                     refusal: measured.refusal,
                     place: measured.place
                 )
-                await waiting.show(policy == .stop ? .stopsForSpace(shortage) : .waitsForSpace(shortage))
+                if policy == .stop {
+                    await waiting.progress.emit(.stopsForSpace(shortage))
+                } else {
+                    await waiting.show(.waitsForSpace(shortage))
+                }
             }
             guard policy == .pause, waited < DiskShortage.patience else {
                 waiting.control.finishActive()

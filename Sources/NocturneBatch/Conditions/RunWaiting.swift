@@ -38,49 +38,37 @@ struct RunWaiting: Sendable {
 
     /// Shows that the run waits, or no longer does.
     func show(_ notice: WaitNotice) async {
-        if case .change(let text) = notice.status { await publish(text) }
-        switch notice.message {
-        case .event(let event): await progress.emit(event)
-        case .note(let text): await progress.note(text)
-        case nil: break
-        }
+        await publish(notice.status)
+        if let event = notice.event { await progress.emit(event) }
     }
 }
 
-/// Something to show about waiting, and what `status` shows from then on.
+/// What the run waits for from now on.
 struct WaitNotice: Sendable {
-    enum Message: Sendable {
-        case event(BatchEvent)
-        case note(String)
-    }
-    enum Status: Sendable {
-        case keep
-        /// What the run waits for; nil for nothing.
-        case change(String?)
-    }
-    var message: Message?
-    var status = Status.keep
+    /// What is shown about it besides; nil where another event is.
+    var event: BatchEvent?
+    /// For `status`; nil once the run waits for nothing.
+    let status: String?
 
-    static let spaceAgain = WaitNotice(
-        message: .event(BatchEvent(.disk, reason: "has free space again")),
-        status: .change(nil)
-    )
+    static let spaceAgain = WaitNotice(event: BatchEvent(.disk, reason: "has free space again"), status: nil)
 
     static func waitsForSpace(_ shortage: DiskShortage) -> WaitNotice {
         WaitNotice(
-            message: .event(BatchEvent(.disk, reason: "\(shortage). The run waits for space; Ctrl-C stops it")),
-            status: .change("free space on the disk\(shortage.place.map { " of \($0)" } ?? ""), which \(shortage.fact)")
+            event: BatchEvent(.disk, reason: "\(shortage). The run waits for space; Ctrl-C stops it"),
+            status: "free space on the disk\(shortage.place.map { " of \($0)" } ?? ""), which \(shortage.fact)"
         )
-    }
-
-    static func stopsForSpace(_ shortage: DiskShortage) -> WaitNotice {
-        WaitNotice(message: .event(BatchEvent(.disk, reason: "\(shortage); stopping")))
     }
 
     static func waits(forOpeningOf window: WorkingHours.Window) -> WaitNotice {
         WaitNotice(
-            message: .note("Nothing is started before \(window.from)."),
-            status: .change("\(window.from); nothing is started before then")
+            event: BatchEvent(.note, reason: "Nothing is started before \(window.from)."),
+            status: "\(window.from); nothing is started before then"
         )
+    }
+}
+
+extension BatchEvent {
+    static func stopsForSpace(_ shortage: DiskShortage) -> BatchEvent {
+        BatchEvent(.disk, reason: "\(shortage); stopping")
     }
 }

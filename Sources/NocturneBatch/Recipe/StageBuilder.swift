@@ -76,13 +76,7 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
             let workers = 16
             let input = assemble(&assembly, workers)
             let (environment, committer, facts) = (assembly.environment, assembly.committer, assembly.facts)
-            let link = StageLink<Payload, ItemProduct>(
-                stage: .write,
-                input: input,
-                environment: environment,
-                send: { await committer.commit($0) },
-                finish: {}
-            )
+            let link = StageLink<Payload, ItemProduct>(from: input, to: committer, environment)
             let stage = BlockingStage(link, workers: workers) { message, begun in
                 let item = message.item
                 // A source that changed while it was processed has no valid result.
@@ -115,6 +109,19 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
             assembly.stages.append(make(StageLink(stage, from: input, to: output, assembly.environment)))
             return output
         }
+    }
+}
+
+extension StageLink where Output == ItemProduct {
+    /// From a channel to the committer.
+    init(from input: BoundedChannel<StageMessage<Input>>, to committer: Committer, _ environment: StageEnvironment) {
+        self.init(
+            stage: .write,
+            input: input,
+            environment: environment,
+            send: { await committer.commit($0) },
+            finish: {}
+        )
     }
 }
 

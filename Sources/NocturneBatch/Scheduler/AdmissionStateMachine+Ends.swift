@@ -8,7 +8,7 @@ extension AdmissionStateMachine {
 
     /// The items that were asked for with ``Action/fetch``.
     /// - Parameter hasMore: whether others follow.
-    package mutating func fetched(_ items: [Item], hasMore: Bool) {
+    package mutating func fetched(_ items: [PendingItem], hasMore: Bool) {
         coming += items
         self.hasMore = hasMore
     }

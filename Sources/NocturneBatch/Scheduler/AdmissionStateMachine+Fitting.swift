@@ -5,7 +5,8 @@ import NocturneSystem
 extension AdmissionStateMachine {
     enum Verdict {
         case starts(MemoryWait?)
-        case waits(Obstacle)
+        /// For what it lacks.
+        case waits(WaitReason)
         /// It can never be started.
         case fails(ItemReason)
         /// It would probably not be finished in time.
@@ -14,13 +15,9 @@ extension AdmissionStateMachine {
         case act(Action)
 
         /// What the item lacks that this run does not hold.
-        var shortage: WaitReason? { if case .waits(.outside(let reason)) = self { reason } else { nil } }
-    }
-
-    /// What an item lacks, and who holds it.
-    enum Obstacle {
-        case activeItems
-        case outside(WaitReason)
+        var shortage: WaitReason? {
+            if case .waits(let reason) = self, reason != .activeItems { reason } else { nil }
+        }
     }
 
     mutating func verdict(on candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict {
@@ -32,13 +29,13 @@ extension AdmissionStateMachine {
             return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening))
         }
         guard canFinish(candidate.item, needs, conditions) else { return .isLeft }
-        if let obstacle = budgetObstacle(candidate, needs, conditions) { return .waits(obstacle) }
+        if waitsForLeases(candidate, needs, conditions) { return .waits(.activeItems) }
         if let verdict = diskVerdict(candidate, needs, conditions) { return verdict }
         return memoryVerdict(candidate.item, needs, conditions)
     }
 
     /// Whether the item will probably be finished in time, after what is active. An item of which nothing is known is started.
-    private func canFinish(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Bool {
+    private func canFinish(_ item: PendingItem, _ needs: Needs, _ conditions: Conditions) -> Bool {
         guard let left = conditions.untilDeadline else { return true }
         guard left > .zero else { return false }
         guard let seconds = seconds(item, needs) else { return true }
@@ -49,7 +46,7 @@ extension AdmissionStateMachine {
     }
 
     /// What an item will probably take; nil as long as nothing is known of its model.
-    private func seconds(_ item: Item, _ needs: Needs) -> Double? {
+    private func seconds(_ item: PendingItem, _ needs: Needs) -> Double? {
         pace.seconds(model: item.model, steps: needs.steps)
             ?? timedSteps[item.model].map { $0 * Double(max(needs.steps, 1)) }
     }
@@ -73,10 +70,11 @@ extension AdmissionStateMachine {
         return left <= .zero || seconds(item.item, item.needs).map { $0 > left.inSeconds } ?? false ? .tooLate : nil
     }
 
-    private func budgetObstacle(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Obstacle? {
-        if active.isEmpty { return nil }
+    /// Whether the active items have leased what the item needs, or it has to be alone.
+    private func waitsForLeases(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Bool {
+        if active.isEmpty { return false }
         let free = settings.memoryBytes + conditions.releasedBytes - conditions.leasedBytes
-        return candidate.isAlone(needs) || needs.memoryBytes > free ? .activeItems : nil
+        return candidate.isAlone(needs) || needs.memoryBytes > free
     }
 
     // MARK: The disk
@@ -104,7 +102,7 @@ extension AdmissionStateMachine {
         if free < settings.diskSpareBytes, active.isEmpty {
             return .act(withoutSpace(item, shortage(nil), conditions.now))
         }
-        if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : .outside(shortage(nil))) }
+        if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : shortage(nil)) }
         guard refusals > 0 else { return nil }
         // Whatever the free space is, writing has failed: an attempt has to succeed, and not at once.
         if conditions.now < diskTrustedFrom {
@@ -112,7 +110,7 @@ extension AdmissionStateMachine {
             return .act(wait(for: shortage(measurement.refusal), until: diskTrustedFrom))
         }
         if let refused = measurement.refusedBytes, wanted >= refused {
-            return .waits(.outside(shortage(measurement.refusal)))
+            return .waits(shortage(measurement.refusal))
         }
         if let granted = measurement.grantedBytes, wanted <= granted { return nil }
         return .act(.measure(diskBytes: wanted, attempt: true, memory: false))
@@ -166,7 +164,7 @@ extension AdmissionStateMachine {
         return .settle(waiting.item.id, .failed(ItemReason(.diskFull, text)))
     }
 
-    private mutating func withoutSpace(_ item: Item, _ reason: WaitReason, _ now: Duration) -> Action {
+    private mutating func withoutSpace(_ item: PendingItem, _ reason: WaitReason, _ now: Duration) -> Action {
         note(reason, of: item.id)
         guard case .disk(let shortage) = reason, let end = endWithoutSpace(shortage, now) else {
             return wait(for: reason)
@@ -207,7 +205,7 @@ extension AdmissionStateMachine {
 
     // MARK: The machine's memory
 
-    private mutating func memoryVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict {
+    private mutating func memoryVerdict(_ item: PendingItem, _ needs: Needs, _ conditions: Conditions) -> Verdict {
         let bytes = needs.memoryBytes
         // A measurement is not worth its time for small items, unless memory is short.
         guard bytes >= settings.leastMeasuredBytes || conditions.isUnderPressure else { return .starts(nil) }
@@ -227,13 +225,13 @@ extension AdmissionStateMachine {
         case .heldByOthers(let available):
             let shortage = WaitReason.memory(MemoryShortage(name: item.name, bytes: bytes, availableBytes: available))
             // Active items free memory when they end; the patience is for waiting without any.
-            guard active.isEmpty else { return .waits(.outside(shortage)) }
+            guard active.isEmpty else { return .waits(shortage) }
             let since = memoryWaits[item.id] ?? conditions.now
             memoryWaits[item.id] = since
             if let patience = settings.memoryPatience, conditions.now - since >= patience {
                 return .starts(.gaveUp(conditions.now - since))
             }
-            return .waits(.outside(shortage))
+            return .waits(shortage)
         }
     }
 }

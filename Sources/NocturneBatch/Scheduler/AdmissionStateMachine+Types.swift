@@ -1,30 +1,6 @@
 package import NocturneJournal
 
 extension AdmissionStateMachine {
-    /// An item that is to be processed.
-    package struct Item: Hashable, Sendable {
-        /// Of the item in the journal.
-        package let id: Int64
-        /// Of its folder; requests name items by it.
-        package let name: String
-        /// The id of its model.
-        package let model: String
-        /// It was active when the engine crashed: it goes first, and alone.
-        package let isSuspect: Bool
-
-        /// - Parameters:
-        ///   - id: of the item in the journal.
-        ///   - name: of its folder.
-        ///   - model: its id; empty for none.
-        ///   - isSuspect: whether it was active when the engine crashed.
-        package init(id: Int64, name: String, model: String = "", isSuspect: Bool = false) {
-            self.id = id
-            self.name = name
-            self.model = model
-            self.isSuspect = isSuspect
-        }
-    }
-
     /// What an item needs while it is active.
     package struct Needs: Hashable, Sendable {
         /// The predicted peak, which is leased.
@@ -108,7 +84,7 @@ extension AdmissionStateMachine {
     /// An item that waits to be started.
     package struct Waiting: Hashable, Sendable {
         /// Which one.
-        package let item: Item
+        package let item: PendingItem
         /// Nil until it was asked for.
         package var needs: Needs?
         /// How often it was tried again because of failures that may pass.
@@ -123,7 +99,7 @@ extension AdmissionStateMachine {
         package var isUrgent = false
 
         /// Whether nothing may be active with it.
-        func isAlone(_ needs: Needs) -> Bool { item.isSuspect || isUrgent || needs.isLean || fullDisk != nil }
+        func isAlone(_ needs: Needs) -> Bool { item.isAlone || isUrgent || needs.isLean || fullDisk != nil }
     }
 
     /// The disk became full while an item was active. It is alone from then on: what fills the disk then is the item's own.
@@ -137,7 +113,7 @@ extension AdmissionStateMachine {
     /// An item that was started.
     package struct Active: Hashable, Sendable {
         /// Which one.
-        package let item: Item
+        package let item: PendingItem
         /// As they were predicted when it was started.
         package let needs: Needs
         /// How often it was tried again before.

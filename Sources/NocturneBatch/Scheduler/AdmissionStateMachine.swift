@@ -21,7 +21,7 @@ package struct AdmissionStateMachine: Sendable {
     /// What holds for the whole run.
     package let settings: Settings
     /// The next items of the queue, which were neither started nor passed over.
-    package internal(set) var coming: ArraySlice<Item>
+    package internal(set) var coming: ArraySlice<PendingItem>
     /// Whether the queue has items after ``coming``.
     package internal(set) var hasMore: Bool
     /// What the first item of ``coming`` needs, once it was asked for.
@@ -71,7 +71,7 @@ package struct AdmissionStateMachine: Sendable {
     ///   - queue: the first items, suspects in front.
     ///   - hasMore: whether others follow, which are asked for with ``Action/fetch``.
     package init(
-        _ queue: [Item],
+        _ queue: [PendingItem],
         hasMore: Bool = false,
         _ settings: Settings,
         pace: LearnedPace = LearnedPace()
@@ -83,7 +83,7 @@ package struct AdmissionStateMachine: Sendable {
     }
 
     /// The items that wait, in the order in which they are considered; without those that were not fetched yet.
-    package var waiting: [Item] { passedOver.map(\.item) + coming + retries.map(\.item) }
+    package var waiting: [PendingItem] { passedOver.map(\.item) + coming + retries.map(\.item) }
 
     /// How many items are known: they wait or are active.
     var knownCount: Int { passedOver.count + coming.count + retries.count + active.count }
@@ -121,8 +121,8 @@ package struct AdmissionStateMachine: Sendable {
             case .isLeft:
                 remove(at: place)
                 leftForLater += 1
-            case .waits(let obstacle):
-                if passOver(candidate, at: &place, obstacle) { return wait(for: shortage ?? .activeItems) }
+            case .waits(let reason):
+                if passOver(candidate, at: &place, reason) { return wait(for: shortage ?? .activeItems) }
             }
         }
         return rest(conditions)
@@ -231,10 +231,10 @@ package struct AdmissionStateMachine: Sendable {
 
     /// Keeps an item waiting, and goes to the next place.
     /// - Returns: whether nothing behind it may be started either.
-    private mutating func passOver(_ candidate: Waiting, at place: inout Place, _ obstacle: Obstacle) -> Bool {
+    private mutating func passOver(_ candidate: Waiting, at place: inout Place, _ reason: WaitReason) -> Bool {
         var candidate = candidate
         var holds = false
-        if case .activeItems = obstacle {
+        if reason == .activeItems {
             let behind = candidate.behind ?? Set(active.keys)
             candidate.behind = behind
             holds = active.keys.allSatisfy { !behind.contains($0) }
@@ -269,7 +269,7 @@ package struct AdmissionStateMachine: Sendable {
     /// - Parameters:
     ///   - items: that wait, were not fetched yet, or are active.
     ///   - isUrgent: whether nothing else is started until they have ended. Other active items are not stopped by this.
-    package mutating func putFirst(_ items: [Item], isUrgent: Bool = false) {
+    package mutating func putFirst(_ items: [PendingItem], isUrgent: Bool = false) {
         if isUrgent { for item in items { active[item.id]?.isAlone = true } }
         let front = items.filter { active[$0.id] == nil }.map { item in
             var waiting = takeOut(item.id) ?? Waiting(item: item)

@@ -22,11 +22,13 @@ extension Scheduler {
         // Where that fails, the order holds for this run.
         do { try await context.journal.putFirst(names) } catch { await context.progress.note("\(error)") }
         do {
-            let known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
+            var known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
             let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)
-            for item in await withEarlierResults(others) { items[item.id] = item }
-            let taken = Dictionary(others.map { ($0.name, $0.admissionItem) }) { first, _ in first }
-            var next = names.compactMap { known[$0] ?? taken[$0] }
+            for item in await withEarlierResults(others) {
+                items[item.id] = item
+                known[item.name] = item
+            }
+            var next = names.compactMap { known[$0] }
             if request.now { next += machine.active.values.map(\.item).filter { names.contains($0.name) } }
             guard !next.isEmpty else { return }
             machine.putFirst(next, isUrgent: request.now)

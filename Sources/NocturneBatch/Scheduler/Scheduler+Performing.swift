@@ -26,7 +26,7 @@ extension Scheduler {
             }
             for item in next { items[item.id] = item }
             lastFetched = next.last ?? lastFetched
-            machine.fetched(next.map(\.admissionItem), hasMore: next.count == limit)
+            machine.fetched(next, hasMore: next.count == limit)
         } catch {
             machine.fetched([], hasMore: false)
             await perform([.drain(.journal("\(error)"))])
@@ -152,7 +152,7 @@ extension Scheduler {
             await context.blocking.run { [staging = context.output.staging(name)] in _ = FileSystem.remove(staging) }
         case .drain(let reason):
             control.finishActive()
-            if let notice = reason.notice(context.options.rules.hours) { await context.waiting.show(notice) }
+            await progress.emit(reason.event(context.options.rules.hours))
         case .giveUp(let reason):
             let isFirst = control.givenUp == nil
             control.giveUp(reason)
@@ -241,12 +241,6 @@ extension Scheduler {
 extension AdmissionStateMachine.Needs {
     init(_ plan: ItemPlan) {
         self.init(memoryBytes: plan.peak(), diskBytes: plan.diskBytes, steps: plan.steps, isLean: plan.isLean)
-    }
-}
-
-extension PendingItem {
-    var admissionItem: AdmissionStateMachine.Item {
-        AdmissionStateMachine.Item(id: id, name: name, model: model, isSuspect: isAlone)
     }
 }
 

@@ -1,3 +1,4 @@
+import NocturneOutput
 import NocturneSystem
 
 /// What has been shown about waiting, so that it is shown once.
@@ -25,14 +26,14 @@ struct WaitAnnouncements {
         case .disk:
             if reason != .paused, !isStopping { notices.append(.spaceAgain) }
         case nil: break
-        default: notices.append(WaitNotice(status: .change(nil)))
+        default: notices.append(WaitNotice(status: nil))
         }
         switch reason {
         case .disk(let shortage): notices.append(.waitsForSpace(shortage))
         case .memory(let shortage): notices.append(.waits(for: shortage))
         case .paused:
             let end = pause?.awaitsApproval == true ? "the approval of the pilot" : "the end of the pause"
-            notices.append(WaitNotice(status: .change(end)))
+            notices.append(WaitNotice(status: end))
         case .opening: if let window = hours.window { notices.append(.waits(forOpeningOf: window)) }
         default: break
         }
@@ -51,26 +52,25 @@ extension WaitNotice {
     fileprivate static func waits(for shortage: AdmissionStateMachine.MemoryShortage) -> WaitNotice {
         let text = "\(ByteCount(shortage.bytes)) of memory, \(ByteCount(shortage.availableBytes)) are available"
         return WaitNotice(
-            message: .note("\(shortage.name) needs \(text); it waits until there is enough."),
-            status: .change("memory for \(shortage.name), which needs \(text)")
+            event: BatchEvent(.note, reason: "\(shortage.name) needs \(text); it waits until there is enough."),
+            status: "memory for \(shortage.name), which needs \(text)"
         )
     }
 }
 
 extension AdmissionStateMachine.DrainReason {
-    /// What is shown about it; nil when the item's own event shows it.
-    func notice(_ hours: WorkingHours) -> WaitNotice? {
+    /// What is shown about it.
+    func event(_ hours: WorkingHours) -> BatchEvent {
         switch self {
         case .deadline(let count):
             let time = hours.finishBy.map { "\($0)" } ?? "the given time"
             let text = "Not started: \(counted(count, "item")) that would probably not be finished by \(time)."
-            return WaitNotice(message: .note(text))
+            return BatchEvent(.note, reason: text)
         case .diskFull(let shortage): return .stopsForSpace(shortage)
-        case .journal(let text): return WaitNotice(message: .note(text))
+        case .journal(let text): return BatchEvent(.note, reason: text)
         case .paused:
-            return WaitNotice(
-                message: .note("The time is over in a pause: active items are stopped, partial work is saved.")
-            )
+            let text = "The time is over in a pause: active items are stopped, partial work is saved."
+            return BatchEvent(.note, reason: text)
         }
     }
 }

@@ -41,7 +41,7 @@ extension Lowering {
             ProductStep(
                 left,
                 right,
-                result: ProductStep.Result(stored: target, shape: shape),
+                result: (target, shape),
                 depth: operand[operand.count - (parameters.transposeA ? 2 : 1)],
                 alpha: parameters.alpha
             ),
@@ -99,12 +99,10 @@ extension Lowering {
             AttentionStep(
                 operands: operands,
                 addends: addends,
-                result: ProductStep.Result(stored: target, shape: shape),
-                scores: AttentionStep.Scores(
-                    depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
-                    keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
-                    scale: parameters.scale
-                )
+                result: (target, shape),
+                depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
+                keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
+                scale: parameters.scale
             ),
             resultOf: operation,
             in: target

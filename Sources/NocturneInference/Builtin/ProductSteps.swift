@@ -13,11 +13,12 @@ struct ProductStep: Step {
     /// Where each product of the batch starts, in a, b and the result.
     let starts: [(a: Int, b: Int, result: Int)]
 
-    init(_ a: Operand, _ b: Operand, result: Result, depth: Int, alpha: Float) {
+    /// - Parameter result: the tensor that the products are written to; its rows are contiguous.
+    init(_ a: Operand, _ b: Operand, result: (stored: Lowering.Stored, shape: [Int]), depth: Int, alpha: Float) {
         self.a = a
         self.b = b
         self.alpha = alpha
-        let (target, shape) = (result.stored, result.shape)
+        let (target, shape) = result
         self.target = target.buffer
         m = shape[shape.count - 2]
         n = shape[shape.count - 1]
@@ -109,13 +110,6 @@ struct AttentionStep: Step {
         }
     }
 
-    /// The product of a query with all keys.
-    struct Scores {
-        let depth: Int
-        let keys: Int
-        let scale: Float
-    }
-
     /// Query, key and value.
     let operands: [ProductStep.Operand]
     let addends: [Addend]
@@ -126,14 +120,22 @@ struct AttentionStep: Step {
     /// Where each operand and the result start, for each attention of the batch.
     let starts: [[Int]]
 
-    init(operands: [ProductStep.Operand], addends: [Addend], result: ProductStep.Result, scores: Scores) {
-        let (target, shape) = (result.stored, result.shape)
+    /// - Parameter result: the tensor that is written to; its rows are contiguous.
+    init(
+        operands: [ProductStep.Operand],
+        addends: [Addend],
+        result: (stored: Lowering.Stored, shape: [Int]),
+        depth: Int,
+        keys: Int,
+        scale: Float
+    ) {
+        let (target, shape) = result
         self.operands = operands
         self.addends = addends
         self.target = target.buffer
-        scale = scores.scale
-        depth = scores.depth
-        keys = scores.keys
+        self.scale = scale
+        self.depth = depth
+        self.keys = keys
         queries = shape[shape.count - 2]
         columns = shape[shape.count - 1]
         resultStride = max(target.strides[shape.count - 2], columns)
@@ -244,11 +246,5 @@ extension ProductStep {
         /// Where a row or column of the matrix as the product sees it starts.
         func offset(row: Int) -> Int { isTransposed ? row : row * stride }
         func offset(column: Int) -> Int { isTransposed ? column * stride : column }
-    }
-
-    /// The tensor that products are written to; its rows are contiguous.
-    struct Result {
-        let stored: Lowering.Stored
-        let shape: [Int]
     }
 }

@@ -28,18 +28,13 @@ extension ModelPackage {
         let data = Data(bytes)
         // Decoded on its own: a newer version may have other keys.
         let schema = try decode(ModelDocument.Version.self, from: data, file: file)
+        let validation = ModelValidation(file: file)
         guard schema.schemaVersion.value == schemaVersion else {
-            throw ModelPackageError(
-                code: .unknownSchemaVersion,
-                file: file,
-                key: "schemaVersion",
-                expected: "\(schemaVersion)",
-                found: "\(schema.schemaVersion.value)"
-            )
+            let found = schema.schemaVersion.value
+            throw validation.refuse("schemaVersion", expected: "\(schemaVersion)", found: found)
         }
         let document = try decode(ModelDocument.self, from: data, file: file)
         try refuseUnknownKeys(in: try commonKeys(of: data, file: file), decoded: document, file: file)
-        let validation = ModelValidation(file: file)
         try validation.checkTexts(document)
         let package = ModelPackage(
             folder: folder,
@@ -75,7 +70,7 @@ extension ModelPackage {
         let file = validation.file
         let found = try Self.decode(SectionOfDocument<Section>.self, from: document, file: file, section: name)
         guard let section = found.section else {
-            throw validation.refuse(.missingKey, name, expected: "a section for this task", found: "nothing")
+            throw validation.refuse(name, .missingKey, expected: "a section for this task", found: "nothing")
         }
         let written = try Self.decode(JSONValue.self, from: document, file: file)
         try Self.refuseUnknownKeys(in: .object([name: written[name] ?? .null]), decoded: [name: section], file: file)
@@ -108,7 +103,7 @@ extension ModelPackage {
         let size = FileSystem.size(file) ?? 0
         guard size <= maximumDocumentBytes else {
             throw ModelPackageError(
-                code: .wrongSize,
+                code: .damaged,
                 file: file,
                 expected: "at most \(maximumDocumentBytes) bytes",
                 found: "\(size)"
@@ -124,7 +119,7 @@ extension ModelPackage {
         if let size = FileSystem.size(path) {
             guard size == file.bytes else {
                 throw ModelPackageError(
-                    code: .wrongSize,
+                    code: .damaged,
                     file: path,
                     expected: "\(file.bytes) bytes",
                     found: "\(size) bytes"
@@ -135,7 +130,7 @@ extension ModelPackage {
         let found = try reading(path) { () throws(FileSystemError) in try FileSystem.digest(path).digest }
         guard found == file.sha256 else {
             throw ModelPackageError(
-                code: .wrongDigest,
+                code: .damaged,
                 file: path,
                 expected: "SHA-256 \(file.sha256)",
                 found: found.hex
@@ -188,14 +183,14 @@ extension ModelPackage {
         case .keyNotFound(let key, let context):
             return failure(.missingKey, context.codingPath + [key], "a value", "nothing")
         case .valueNotFound(let type, let context):
-            return failure(.wrongType, context.codingPath, name(of: type), "null")
+            return failure(.invalidValue, context.codingPath, name(of: type), "null")
         case .typeMismatch(let type, let context):
             // "Expected to decode String but found number instead."
             let text = context.debugDescription
             let found = text.firstRange(of: "but found ").map {
                 String(text[$0.upperBound...]).replacing(" instead.", with: "")
             }.map { $0.contains(" ") ? $0 : "a \($0)" }
-            return failure(.wrongType, context.codingPath, name(of: type), found ?? text)
+            return failure(.invalidValue, context.codingPath, name(of: type), found ?? text)
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             return failure(.notJSON, [], "JSON", context.debugDescription)
         case .dataCorrupted(let context):

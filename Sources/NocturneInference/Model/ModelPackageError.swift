@@ -8,26 +8,14 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case unreadableFile
         /// `model.json` is not JSON.
         case notJSON
-        /// A schema version that this program does not support.
-        case unknownSchemaVersion
         /// A key that is required is not there.
         case missingKey
         /// A key that is not one of this schema version: a misspelt one would leave its default in place.
         case unknownKey
-        /// A value of another JSON type.
-        case wrongType
-        /// A number or text outside the allowed values.
+        /// A value of another JSON type, or one that is not allowed there.
         case invalidValue
-        /// A path that leaves the package folder.
-        case unsafePath
-        /// A value that must be unique occurs twice.
-        case duplicate
-        /// A name that is not one of the labels or files.
-        case unknownName
-        /// A file is longer or shorter than `model.json` states.
-        case wrongSize
-        /// A file of the right size has another SHA-256.
-        case wrongDigest
+        /// A file has another size or SHA-256 than `model.json` states.
+        case damaged
     }
 
     /// A file of the package is missing, damaged or not as this version expects it.
@@ -58,13 +46,14 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         switch code {
         case .unreadableFile: "\(file) cannot be read: \(found). Copy the package again"
         case .notJSON: "\(file) is not valid JSON. Copy the package again, or correct the file"
-        case .wrongSize, .wrongDigest:
+        case .damaged:
             "\(file) is damaged: expected \(expected), found \(found). Copy the package again"
         case .missingKey:
             "\(file): \(key ?? "a key") is missing (expected \(expected)). Copy the package again, or correct the file"
         case .unknownKey:
             "\(file): \(key ?? "a key") is unknown. Correct its name, or remove it; a remark begins with _"
-        default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found). Correct the file"
+        case .invalidValue:
+            "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found). Correct the file"
         }
     }
 }

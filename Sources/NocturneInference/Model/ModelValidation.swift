@@ -9,8 +9,8 @@ package struct ModelValidation {
     /// The error for a key.
     /// - Parameter found: shown as text, shortened to 80 characters.
     package func refuse(
-        _ code: ModelPackageError.Code,
         _ key: String,
+        _ code: ModelPackageError.Code = .invalidValue,
         expected: String,
         found: some Any
     ) -> ModelPackageError {
@@ -18,11 +18,6 @@ package struct ModelValidation {
         let text = "\(found)".isEmpty ? "an empty text" : "\(found)"
         let shown = text.count > 80 ? text.prefix(80) + "…" : text[...]
         return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
-    }
-
-    /// The error for a value outside the allowed ones.
-    package func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
-        refuse(.invalidValue, key, expected: expected, found: found)
     }
 
     /// One of several words.
@@ -70,15 +65,10 @@ package struct ModelValidation {
         for (index, file) in document.files.enumerated() {
             let key = "files[\(index)]"
             guard Self.staysInside(file.path) else {
-                throw refuse(
-                    .unsafePath,
-                    "\(key).path",
-                    expected: "a relative path inside the package folder",
-                    found: file.path
-                )
+                throw refuse("\(key).path", expected: "a relative path inside the package folder", found: file.path)
             }
             guard seen.insert(file.path).inserted else {
-                throw refuse(.duplicate, "\(key).path", expected: "every file once", found: "\(file.path) twice")
+                throw refuse("\(key).path", expected: "every file once", found: "\(file.path) twice")
             }
             guard let sha256 = ContentDigest(hex: file.sha256) else {
                 throw refuse("\(key).sha256", expected: "64 hexadecimal digits", found: file.sha256)
@@ -100,7 +90,7 @@ package struct ModelValidation {
             let key = "channels[\(index)]"
             if channel.name.isEmpty { throw refuse("\(key).name", expected: "a text", found: "an empty one") }
             if channels.contains(where: { $0.name == channel.name }) {
-                throw refuse(.duplicate, "\(key).name", expected: "every channel once", found: "\(channel.name) twice")
+                throw refuse("\(key).name", expected: "every channel once", found: "\(channel.name) twice")
             }
             let normalizations = try normalizations(channel.normalization, key: "\(key).normalization")
             channels.append(ModelChannel(name: channel.name, normalizations: normalizations))
@@ -208,7 +198,7 @@ package struct ModelValidation {
     }
 
     private func number(_ value: Double?, key: String) throws(ModelPackageError) -> Float {
-        guard let value else { throw refuse(.missingKey, key, expected: "a number", found: "nothing") }
+        guard let value else { throw refuse(key, .missingKey, expected: "a number", found: "nothing") }
         guard Float(value).isFinite else {
             throw refuse(key, expected: "a number within single precision", found: value)
         }
@@ -227,12 +217,12 @@ package struct ModelValidation {
                 throw refuse("\(key).value", expected: "1...65535", found: label.value.value)
             }
             guard values.insert(value).inserted else {
-                throw refuse(.duplicate, "\(key).value", expected: "every value once", found: "\(value) twice")
+                throw refuse("\(key).value", expected: "every value once", found: "\(value) twice")
             }
             try checkName(label.name, key: "\(key).name")
             // Meshes are named after labels, and folders may be copied to disks that ignore case.
             guard names.insert(label.name.lowercased()).inserted else {
-                throw refuse(.duplicate, "\(key).name", expected: "every name once", found: "\(label.name) twice")
+                throw refuse("\(key).name", expected: "every name once", found: "\(label.name) twice")
             }
             guard let color = LabelColor(label.color) else {
                 throw refuse("\(key).color", expected: "#rrggbb", found: label.color)

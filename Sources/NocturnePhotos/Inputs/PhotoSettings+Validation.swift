@@ -63,7 +63,7 @@ extension ModelValidation {
     /// A file that the package lists.
     func listedFile(_ name: String, _ files: [ModelFile], key: String) throws(ModelPackageError) -> String {
         guard files.contains(where: { $0.path == name }) else {
-            throw refuse(.unknownName, key, expected: "one of the files", found: name)
+            throw refuse(key, expected: "one of the files", found: name)
         }
         return name
     }

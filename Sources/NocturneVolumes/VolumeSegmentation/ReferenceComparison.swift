@@ -6,6 +6,7 @@ import NocturneInference
 import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// The argument of `--compare`, and of other options that name a file or a folder.
@@ -27,17 +28,6 @@ enum ReferenceInstruction {
 ///
 /// A fault of a reference becomes a note of the item, since the item's labels do not depend on it.
 struct ReferenceComparison {
-    /// What was compared, in the units of measures.
-    struct Outcome: Sendable {
-        /// The reference's path relative to the folder given.
-        let reference: String
-        /// mm.
-        let tolerance: Double
-        /// mm³.
-        let voxelVolume: Double
-        let labels: [LabelComparison]
-    }
-
     private let options: SegmentationOptions
     private let source: VolumeSource
 
@@ -98,73 +88,76 @@ struct ReferenceComparison {
         named wanted: [ModelLabel],
         among all: [ModelLabel],
         scope: ComputeScope
-    ) throws -> (outcome: Outcome?, notes: [Note]) {
+    ) throws -> (comparison: SegmentationResult.Comparison?, notes: [Note]) {
         guard let root = options.comparePath else { return (nil, []) }
         guard let path = source.reference else {
             return (nil, [.notCompared(because: "there are no reference labels for this item")])
         }
         let name =
             path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
-        func note(_ detail: String) -> [Note] { [.notCompared(with: name, because: "\(detail)")] }
-        if !FoundVolume.isVolumeFile(path), DICOMScanner.looksLikeDICOM(path) {
-            switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
-            case .failure(let fault): return (nil, note(fault.detail))
-            case .success(let found):
-                return (try outcome(name, labels, found.labels, found.values, scope), after(name, found.notes))
-            }
-        }
-        let read: (header: VolumeFileHeader, labels: LabelVolume)
-        var readNotes: [Note] = []
+        let reference: ReferenceLabels
         do {
-            let geometry = try VolumeFileReader.readHeader(at: path, assumesOrientation: true).geometry
-            guard GridMapping(of: geometry, in: labels.geometry) != nil else {
-                return (nil, note(LabelVolume.difference(geometry, labels.geometry)))
-            }
-            read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope) {
-                readNotes.append($0)
-            }
-        } catch let error as VolumeFileError where error.code != .outOfMemory {
-            return (nil, note(error.detail))
+            reference = try readReference(path, on: labels.geometry, named: wanted, among: all, scope)
+        } catch let fault as ReferenceFault {
+            return (nil, [.notCompared(with: name, because: "\(fault.detail)")])
         }
-        let matching: ReferenceNames
-        switch ReferenceNames.match(read.header.labelNames, wanted) {
-        case .failure(let fault): return (nil, note(fault.detail))
-        case .success(let found): matching = found
-        }
-        if matching.values == nil, let other = try read.labels.values(otherThan: all.map(\.value), scope.flag) {
-            let values = listed(other.map(String.init), most: 8)
-            return (nil, note("it names no labels, and none of its values is a label of the model: \(values)"))
-        }
-        let reference = try read.labels.arranged(on: labels.geometry, matching.values, scope)
-        return (
-            try outcome(name, labels, reference, matching.compared, scope), after(name, matching.notes + readNotes)
-        )
-    }
-
-    private func after(_ name: String, _ notes: [Note]) -> [Note] {
-        notes.map { $0.after("compared with \(file: name): ") }
-    }
-
-    private func outcome(
-        _ name: String,
-        _ labels: LabelVolume,
-        _ reference: LabelVolume,
-        _ values: [UInt16],
-        _ scope: ComputeScope
-    ) throws -> Outcome {
         let compared = try LabelComparison.compare(
             labels: labels,
-            reference: reference,
-            values: values,
+            reference: reference.labels,
+            values: reference.values,
             tolerance: tolerance,
             boundaryLimit: boundaryLimit,
             scope: scope
         )
-        return Outcome(
-            reference: name,
-            tolerance: tolerance,
-            voxelVolume: labels.geometry.voxelVolume,
-            labels: compared
+        let nameOf = Dictionary(wanted.map { ($0.value, $0.name) }) { first, _ in first }
+        let voxelVolume = labels.geometry.voxelVolume
+        let comparison = SegmentationResult.Comparison(
+            reference: source.shownNames.shown(name),
+            toleranceMm: tolerance,
+            labels: compared.map { found in
+                let name = nameOf[found.value] ?? "\(found.value)"
+                return SegmentationResult.Comparison.Label(found, name: name, voxelVolume: voxelVolume)
+            }
+        )
+        return (comparison, reference.notes.map { $0.after("compared with \(file: name): ") })
+    }
+
+    /// The reference in the order of the item's voxels, with the model's values.
+    /// - Throws: ``ReferenceFault``; as above.
+    private func readReference(
+        _ path: String,
+        on geometry: VolumeGeometry,
+        named wanted: [ModelLabel],
+        among all: [ModelLabel],
+        _ scope: ComputeScope
+    ) throws -> ReferenceLabels {
+        if !FoundVolume.isVolumeFile(path), DICOMScanner.looksLikeDICOM(path) {
+            return try SegmentationReference.read(path, on: geometry, named: wanted, scope: scope)
+        }
+        let read: (header: VolumeFileHeader, labels: LabelVolume)
+        var notes: [Note] = []
+        do {
+            let stored = try VolumeFileReader.readHeader(at: path, assumesOrientation: true).geometry
+            guard GridMapping(of: stored, in: geometry) != nil else {
+                throw ReferenceFault(detail: LabelVolume.difference(stored, geometry))
+            }
+            read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope) {
+                notes.append($0)
+            }
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
+            throw ReferenceFault(detail: error.detail)
+        }
+        let matching = try ReferenceNames.match(read.header.labelNames, wanted)
+        if matching.values == nil, let other = try read.labels.values(otherThan: all.map(\.value), scope.flag) {
+            let values = listed(other.map(String.init), most: 8)
+            throw ReferenceFault(
+                detail: "it names no labels, and none of its values is a label of the model: \(values)"
+            )
+        }
+        return ReferenceLabels(
+            labels: try read.labels.arranged(on: geometry, matching.values, scope),
+            values: matching.compared,
+            notes: matching.notes + notes
         )
     }
 }

@@ -12,13 +12,14 @@ struct ReferenceNames {
 
     /// Labels are matched by name. Only a reference that names no labels is matched by number, and a note states it.
     /// - Parameter names: of the reference's labels, by value; empty when it names none.
-    static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, ReferenceFault> {
+    /// - Throws: ``ReferenceFault`` when none of them is a label of the model.
+    static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) throws(ReferenceFault) -> ReferenceNames {
         guard !names.isEmpty else {
             let note = Note(
                 .comparedByNumber,
                 "by number, since the file names no labels; make sure that both number their labels alike"
             )
-            return .success(ReferenceNames(values: nil, compared: wanted.map(\.value), notes: [note]))
+            return ReferenceNames(values: nil, compared: wanted.map(\.value), notes: [note])
         }
         var places: [String: UInt16] = [:]
         for (value, name) in names.sorted(by: { $0.key < $1.key }) {
@@ -28,16 +29,14 @@ struct ReferenceNames {
         guard !matched.isEmpty else {
             let all = names.sorted { $0.key < $1.key }.map(\.value)
             let detail = "it names its labels \(listed(all, most: 8)); none of them is a label of the model"
-            return .failure(ReferenceFault(detail: detail))
+            throw ReferenceFault(detail: detail)
         }
         let missing = wanted.filter { label in !matched.contains { $0.0.value == label.value } }.map(\.name)
-        return .success(
-            ReferenceNames(
-                values: Dictionary(matched.map { ($0.1, $0.0.value) }) { first, _ in first },
-                compared: matched.map(\.0.value),
-                notes: missing.isEmpty
-                    ? [] : [Note("comparison.labelsMissing", "it has no label \(own: missing.joined(separator: ", "))")]
-            )
+        return ReferenceNames(
+            values: Dictionary(matched.map { ($0.1, $0.0.value) }) { first, _ in first },
+            compared: matched.map(\.0.value),
+            notes: missing.isEmpty
+                ? [] : [Note("comparison.labelsMissing", "it has no label \(own: missing.joined(separator: ", "))")]
         )
     }
 

@@ -53,11 +53,8 @@ struct SecondImageFinder {
         let folder = FoundFile(path: root, name: (root as NSString).lastPathComponent, root: "")
         let files = FileSystem.isFolder(root) ? Self.files(directlyIn: folder) : []
         let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
-        let isSeries =
-            switch Self.choice(scan) {
-            case .success(let series): series.files.count > 1
-            case .failure: scan.series.contains { $0.files.count > 1 }
-            }
+        let chosen = try? Self.choice(scan)
+        let isSeries = chosen.map { $0.files.count > 1 } ?? scan.series.contains { $0.files.count > 1 }
         let series = isSeries ? try found(scan, of: folder, files) : nil
         forAll = .some(series)
         return series
@@ -102,16 +99,16 @@ struct SecondImageFinder {
     }
 
     private func found(_ scan: DICOMScanner.Scan, of place: FoundFile, _ files: [FoundFile]) throws -> Found {
-        switch Self.choice(scan) {
-        case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
-        case .success(let series):
-            let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
-            let own = series.files.compactMap { known[$0] }
-            guard let image = VolumeSource(series, files: own) else {
-                return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
-            }
-            return try made(SecondImage(name: place.name, image: image), own)
+        let series: DICOMSeries
+        do { series = try Self.choice(scan) } catch {
+            return try made(SecondImage(name: place.name, problem: error.detail), [])
         }
+        let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
+        let own = series.files.compactMap { known[$0] }
+        guard let image = VolumeSource(series, files: own) else {
+            return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
+        }
+        return try made(SecondImage(name: place.name, image: image), own)
     }
 
     /// Sorted by name, without hidden files and folders.
@@ -128,23 +125,21 @@ struct SecondImageFinder {
     }
 
     /// The series to measure: the only one that is a volume, or the only PET among several.
-    private static func choice(_ scan: DICOMScanner.Scan) -> Result<DICOMSeries, Fault> {
+    private static func choice(_ scan: DICOMScanner.Scan) throws(Fault) -> DICOMSeries {
         let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
         let emission = volumes.filter { $0.modality == "PT" }
         if let only = volumes.count == 1 ? volumes.first : emission.count == 1 ? emission.first : nil {
-            return .success(only)
+            return only
         }
         if !volumes.isEmpty {
             let detail = emission.isEmpty ? "none of them a PET" : "\(emission.count) of them PET"
-            return .failure(Fault(detail: "it holds \(volumes.count) series, \(detail), so none can be chosen"))
+            throw Fault(detail: "it holds \(volumes.count) series, \(detail), so none can be chosen")
         }
         guard let series = scan.series.first, let problem = series.problem else {
             let reason = scan.rejectedFiles.first.map { IdentifierPolicy.marking([$0.path], in: $0.reason.detail) }
-            return .failure(
-                Fault(detail: reason ?? "it is neither a volume in NIfTI, NRRD or MetaImage nor a DICOM series")
-            )
+            throw Fault(detail: reason ?? "it is neither a volume in NIfTI, NRRD or MetaImage nor a DICOM series")
         }
         let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + FoundVolume.hint(series)
-        return .failure(Fault(detail: detail))
+        throw Fault(detail: detail)
     }
 }

@@ -4,6 +4,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneOutput
 import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// Measures an item's labels on its second image.
@@ -11,17 +12,6 @@ import NocturneSystem
 /// The image is measured on its own voxels and is not interpolated: a voxel belongs to the label in which its centre lies.
 /// A fault of the image becomes a note of the item, since the item's labels do not depend on it.
 struct SecondImageMeasurement {
-    struct Outcome: Sendable {
-        /// Its path relative to the folder given.
-        let name: String
-        let image: VolumeSource
-        let unit: MeasuredUnit
-        /// Of the labels, in the order asked for; nil where the image lies outside the label map.
-        let measurements: [LabelMeasurement]?
-        /// Nil where it was not requested, or nothing was measured.
-        let radiomics: RadiomicsMeasures?
-    }
-
     private let source: VolumeSource
     private let radiomics: RadiomicsChoice?
 
@@ -46,22 +36,22 @@ struct SecondImageMeasurement {
     }
 
     /// - Parameter wanted: the labels to measure.
-    /// - Returns: nil where nothing could be measured, and why.
+    /// - Returns: the image, nil where it could not be measured; the labels on it, nil also where it lies outside the label map.
     /// - Throws: ``VolumeError`` for an image that has changed since it was found; `CancelledError`; `AllocationError`, or a
     ///   reader's error if memory cannot be allocated.
     func measure(
         _ labels: LabelVolume,
         _ wanted: [ModelLabel],
         scope: ComputeScope
-    ) throws -> (outcome: Outcome?, notes: [Note]) {
-        guard let second = source.secondImage else { return (nil, []) }
+    ) throws -> (image: SegmentationResult.SecondImage?, labels: [LabelMeasurement]?, notes: [Note]) {
+        guard let second = source.secondImage else { return (nil, nil, []) }
         let shown: Sentence = second.name.map { " \(file: IdentifierPolicy.mark($0))" } ?? ""
         func about(_ note: Note) -> Note { note.after("second image\(shown): ") }
         func notMeasured(_ reason: String) -> [Note] {
             [Note("secondImage.notMeasured", "second image\(shown) not measured: \(reason)")]
         }
         guard let image = second.image, let name = second.name else {
-            return (nil, notMeasured(second.problem ?? ""))
+            return (nil, nil, notMeasured(second.problem ?? ""))
         }
         let read: LoadedVolume
         let unit: MeasuredUnit
@@ -69,14 +59,15 @@ struct SecondImageMeasurement {
             read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()
             unit = try MeasuredUnit(of: image, scope: scope)
         } catch let error as DICOMReadError where error.code != .tooLarge {
-            return (nil, notMeasured(error.detail))
+            return (nil, nil, notMeasured(error.detail))
         } catch let error as VolumeFileError where error.code != .outOfMemory {
-            return (nil, notMeasured(error.detail))
+            return (nil, nil, notMeasured(error.detail))
         }
         var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(about)
         if let (_, count) = read.nonFinite {
             notes.append(about(Note("volume.notFinite", LoadedVolume.text(notFinite: count) + " and left out")))
         }
+        let shownName = source.shownNames.shown(name)
         let placed = try LabelsOnGrid(labels, on: read.channels[0].geometry, scope: scope)
         guard placed.voxelsInside > 0 else {
             notes.append(
@@ -87,7 +78,7 @@ struct SecondImageMeasurement {
                     )
                 )
             )
-            return (Outcome(name: name, image: image, unit: unit, measurements: nil, radiomics: nil), notes)
+            return (SegmentationResult.SecondImage(image, name: shownName, in: unit, radiomics: nil), nil, notes)
         }
         let measurements = try LabelMeasurement.measure(
             labels: placed.labels,
@@ -99,14 +90,10 @@ struct SecondImageMeasurement {
             try RadiomicsMeasurement(settings: choice.settings(modality: image.modality), scale: unit.scale)
                 .measures(of: wanted, in: placed.labels, on: read.channels[0], scope: scope)
         }
-        let outcome = Outcome(
-            name: name,
-            image: image,
-            unit: unit,
-            measurements: measurements.map { unit.applied(to: $0) },
-            radiomics: features
+        return (
+            SegmentationResult.SecondImage(image, name: shownName, in: unit, radiomics: features),
+            measurements.map { unit.applied(to: $0) }, notes
         )
-        return (outcome, notes)
     }
 
     /// The note where the headers of two DICOM series state different frames of reference: positions in them need not

@@ -10,28 +10,28 @@ struct ReferenceFault: Error {
     let detail: String
 }
 
+/// Reference labels with the model's values, in the order of the item's voxels.
+struct ReferenceLabels {
+    let labels: LabelVolume
+    /// The model's labels that are compared.
+    let values: [UInt16]
+    let notes: [Note]
+}
+
 /// A DICOM segmentation as reference labels.
 enum SegmentationReference {
-    /// Reference labels with the model's values.
-    struct Found {
-        let labels: LabelVolume
-        /// The model's labels that have a matching segment.
-        let values: [UInt16]
-        let notes: [Note]
-    }
-
     /// The maximum number of label volumes for overlapping segments.
     static let maximumVolumeCount = 3
 
     /// Maps the segments to `geometry`, each with the value of the label that has its name, else its code. Only if no
     /// segment has the name or the code of a label, numbers are compared, and a note states it.
-    /// - Throws: `CancelledError`; a `DICOMReadError` or `AllocationError` if memory cannot be allocated.
+    /// - Throws: ``ReferenceFault``; `CancelledError`; a `DICOMReadError` or `AllocationError` if memory cannot be allocated.
     static func read(
         _ path: String,
         on geometry: VolumeGeometry,
         named wanted: [ModelLabel],
         scope: ComputeScope
-    ) throws -> Result<Found, ReferenceFault> {
+    ) throws -> ReferenceLabels {
         let read: DICOMSegmentation
         do {
             read = try DICOMSegmentation.read(
@@ -42,12 +42,12 @@ enum SegmentationReference {
             )
         } catch let error as DICOMReadError where error.code != .tooLarge {
             // Too little memory is not a property of the reference, and is thrown. Other errors are stated in the result.
-            return .failure(ReferenceFault(detail: error.detail))
+            throw ReferenceFault(detail: error.detail)
         }
         let (values, notes) = matches(read.segments, wanted)
         guard !values.isEmpty else {
             let names = read.segments.map(\.label).joined(separator: ", ")
-            return .failure(ReferenceFault(detail: "none of its segments matches a label of the model: \(names)"))
+            throw ReferenceFault(detail: "none of its segments matches a label of the model: \(names)")
         }
         let (labels, overwritten) = try merged(read, values, scope)
         var all = notes
@@ -60,7 +60,7 @@ enum SegmentationReference {
             )
         }
         let found = Set(values.values)
-        return .success(Found(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all))
+        return ReferenceLabels(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all)
     }
 
     /// The label value of each segment with a matching label.

@@ -1,6 +1,4 @@
-import NocturneInference
 import NocturneJournal
-import NocturneOutput
 import NocturnePostprocess
 import NocturneSystem
 
@@ -31,15 +29,6 @@ extension SegmentationResult {
         /// For the surface Dice coefficients.
         let toleranceMm: Double
         let labels: [Label]
-
-        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ names: ShownNames) {
-            let nameOf = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
-            reference = names.shown(outcome.reference)
-            toleranceMm = outcome.tolerance
-            self.labels = outcome.labels.map {
-                Label($0, name: nameOf[$0.value] ?? "\($0.value)", voxelVolume: outcome.voxelVolume)
-            }
-        }
 
         /// Rows for the batch's statistics table.
         var statistics: [Statistic] { labels.flatMap(\.statistics) }

@@ -1,6 +1,5 @@
 import NocturneCore
 import NocturneJournal
-import NocturneOutput
 import NocturnePostprocess
 import NocturneReport
 import NocturneSystem
@@ -26,17 +25,18 @@ extension SegmentationResult {
         /// Absent where none was asked for.
         let radiomics: RadiomicsMeasures?
 
-        init(_ outcome: SecondImageMeasurement.Outcome, _ names: ShownNames) {
-            let (image, geometry) = (outcome.image, outcome.image.geometry)
-            name = names.shown(outcome.name)
+        /// - Parameter name: as results show it.
+        init(_ image: VolumeSource, name: String, in unit: MeasuredUnit, radiomics: RadiomicsMeasures?) {
+            let geometry = image.geometry
+            self.name = name
             format = image.format.rawValue
             modality = image.modality
-            intensityUnit = outcome.unit.name
-            suv = outcome.unit.suv.map(SUV.init)
+            intensityUnit = unit.name
+            suv = unit.suv.map(SUV.init)
             shape = [geometry.shape.x, geometry.shape.y, geometry.shape.z]
             spacingMm = [geometry.spacing.x, geometry.spacing.y, geometry.spacing.z]
             orientation = geometry.orientationCode
-            radiomics = outcome.radiomics
+            self.radiomics = radiomics
         }
     }
 

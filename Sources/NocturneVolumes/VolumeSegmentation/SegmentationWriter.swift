@@ -79,8 +79,8 @@ struct SegmentationWriter {
                 entry(for: $0, mesh: meshed.meshes[$0.value], probabilityFile: probabilities[$0.value])
             },
             regions: measures.regions.measurements.map(SegmentationResult.Region.init),
-            comparison: measures.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
-            secondImage: measures.secondImage.map { .init($0, finished.source.shownNames) },
+            comparison: measures.comparison,
+            secondImage: measures.secondImage,
             radiomics: measures.radiomics,
             files: files,
             notes: notes.texts,
@@ -202,8 +202,8 @@ struct SegmentationWriter {
             probabilityFile: probabilityFile,
             cleaning: finished.cleaning.first { $0.value == label.value },
             mesh: mesh,
-            secondImage: measures.secondImage.map { second in
-                .init(second.measurements?.first { $0.value == label.value })
+            secondImage: measures.secondImage.map { _ in
+                .init(measures.secondImageLabels?.first { $0.value == label.value })
             }
         )
     }

@@ -40,7 +40,8 @@ extension VolumeSegmentation {
         // What a person has drawn is not cleaned; earlier labels and those on the grid of a program have been.
         let isFinal = item.edit != nil || inferred.cleaning != nil
         let rules = isFinal ? PostprocessRules() : model.postprocessRules
-        let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
+        let kept = options.labels.map { _ in Set(wantedLabels(of: model).map(\.value)) }
+        let (labels, cleaning) = try inferred.labels.cleaned(by: rules, keeping: kept, scope: context.scope)
         // After the cleaning: all measures are of the labels that are written.
         let found = try measures(inferred, labels, item, context)
         var content = PictureContent(image: (inferred.source, inferred.volume), labels: labels)
@@ -75,8 +76,10 @@ extension VolumeSegmentation {
         let labels: [LabelMeasurement]
         let regions: MeasuredRegions
         let unit: MeasuredUnit
-        let comparison: ReferenceComparison.Outcome?
-        let secondImage: SecondImageMeasurement.Outcome?
+        let comparison: SegmentationResult.Comparison?
+        let secondImage: SegmentationResult.SecondImage?
+        /// On the second image; nil where that lies outside the label map.
+        let secondImageLabels: [LabelMeasurement]?
         /// Nil if it was not requested.
         let radiomics: RadiomicsMeasures?
         let notes: [Note]
@@ -124,36 +127,13 @@ extension VolumeSegmentation {
             labels: measurements,
             regions: regions,
             unit: unit,
-            comparison: compared.outcome,
-            secondImage: second.outcome,
+            comparison: compared.comparison,
+            secondImage: second.image,
+            secondImageLabels: second.labels,
             radiomics: radiomics,
             notes: [try model.intensityNote(on: inferred.volume, inferred.source, measurements, scope: scope)]
                 .compactMap(\.self) + unit.notes + regions.notes + compared.notes + second.notes
         )
-    }
-
-    /// Labels after the package's cleaning rules, restricted to the requested ones. The restriction comes last, since a
-    /// rule may refer to several labels. The memory of `labels` is changed: nobody may read them afterwards.
-    private func cleaned(
-        _ labels: LabelVolume,
-        _ rules: PostprocessRules,
-        of model: SegmentationModel,
-        scope: ComputeScope
-    ) throws -> (LabelVolume, [LabelCleaning]) {
-        guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
-        var buffer = labels.voxels.thawed()
-        let cleaning = try LabelCleaner.apply(
-            rules,
-            to: &buffer,
-            geometry: labels.geometry,
-            within: VolumeMemory.componentBytes(labels.geometry.shape),
-            scope: scope
-        )
-        if options.labels != nil {
-            let wanted = Set(wantedLabels(of: model).map(\.value))
-            try buffer.keep(wanted, shape: labels.geometry.shape, scope: scope)
-        }
-        return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
     }
 
     /// Labels whose surfaces have been written; surfaces are released one by one.
@@ -205,6 +185,34 @@ extension VolumeSegmentation {
     // MARK: Settings from the package and the options
 
     func wantedLabels(of model: SegmentationModel) -> [ModelLabel] { model.wantedLabels(options) }
+}
+
+extension LabelVolume {
+    /// The labels after the rules, restricted to some of them. The restriction comes last, since a rule may refer to several
+    /// labels. The memory of the labels is changed: nobody may read this volume afterwards.
+    /// - Parameters:
+    ///   - kept: nil for all.
+    ///   - bytes: the limit for rules about components; nil for what is planned for a volume.
+    /// - Returns: the labels, and what the rules have changed.
+    /// - Throws: `CancelledError`, `AllocationError`.
+    func cleaned(
+        by rules: PostprocessRules,
+        keeping kept: Set<UInt16>? = nil,
+        within bytes: Int? = nil,
+        scope: ComputeScope
+    ) throws -> (LabelVolume, [LabelCleaning]) {
+        guard !rules.isEmpty || kept != nil else { return (self, []) }
+        var buffer = voxels.thawed()
+        let cleaning = try LabelCleaner.apply(
+            rules,
+            to: &buffer,
+            geometry: geometry,
+            within: bytes ?? VolumeMemory.componentBytes(geometry.shape),
+            scope: scope
+        )
+        if let kept { try buffer.keep(kept, shape: geometry.shape, scope: scope) }
+        return (LabelVolume(geometry: geometry, voxels: buffer.frozen()), cleaning)
+    }
 }
 
 extension VoxelBuffer<UInt16> {

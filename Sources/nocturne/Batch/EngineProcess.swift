@@ -212,7 +212,7 @@ struct EngineProcess {
         rules.deadline = request.deadline
         let schedule = request.resources.schedule
         rules.stop = schedule.stopWhen
-        rules.pilot = schedule.pilot?.count
+        rules.pilot = schedule.pilot
         (rules.needsApproval, rules.waitsForApproval) = (schedule.approve, !schedule.noWait)
         rules.order = schedule.order
         rules.onFull = schedule.onFull

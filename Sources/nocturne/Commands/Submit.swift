@@ -28,9 +28,9 @@ struct Submit: AsyncParsableCommand {
     @Option(
         name: [.customShort("j"), .long],
         help: "Compute threads of a task. Default: as planned.",
-        transform: ThreadCount.parse
+        transform: Int.threadCount
     )
-    var threads: ThreadCount?
+    var threads: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -60,7 +60,7 @@ struct Submit: AsyncParsableCommand {
             plan: batch.plan,
             // Running shards have a task already; the journal of a lost one is missing or damaged.
             shards: batch.shards.filter { $0.state == .waiting || $0.state == .stopped }.map(\.plan.number),
-            threads: threads?.count ?? batch.plan.threads
+            threads: threads ?? batch.plan.threads
         )
         job.mostTasks = tasks
         job.work = work

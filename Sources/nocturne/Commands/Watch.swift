@@ -43,9 +43,9 @@ struct Watch: EngineCommand {
             """,
             valueName: "items|days"
         ),
-        transform: KeptResults.parse
+        transform: Retention.parse
     )
-    var keep: KeptResults?
+    var keep: Retention?
 
     @Option(
         help: ArgumentHelp(
@@ -53,9 +53,9 @@ struct Watch: EngineCommand {
             valueName: "meshes,pictures",
             visibility: .more
         ),
-        transform: DroppedFiles.parse
+        transform: DisplayFiles.kinds
     )
-    var drop: DroppedFiles?
+    var drop: Set<DisplayFiles>?
 
     @Option(
         help: ArgumentHelp(
@@ -104,8 +104,8 @@ struct Watch: EngineCommand {
                 takesStopFile: stopFile == nil
             )
             // Without --keep everything stays; --drop has an effect only together with it.
-            request.watch?.retention = keep?.retention
-            request.watch?.drops = drop?.files ?? []
+            request.watch?.retention = keep
+            request.watch?.drops = drop ?? []
             // A restart of the engine continues the same watch.
             if !show.quiet, !show.json, ProcessHandover.toEngine?.previousEnd == nil {
                 Terminal.printMessage(beginning(request.description.models.map(\.id)))

@@ -13,12 +13,12 @@ struct ThreadArguments: ParsableArguments {
     @Option(
         name: [.customShort("j"), .long],
         help: "Compute threads. Default: one per core that the process may use.",
-        transform: ThreadCount.parse
+        transform: Int.threadCount
     )
-    var threads: ThreadCount?
+    var threads: Int?
 
     /// Their number.
-    var width: Int { threads?.count ?? CoreAllowance.count() }
+    var width: Int { threads ?? CoreAllowance.count() }
 }
 
 /// Memory and threads.
@@ -40,7 +40,7 @@ struct MachineArguments: ParsableArguments {
     }
 
     /// Nil where they are not given.
-    var threads: ThreadCount? { compute.threads }
+    var threads: Int? { compute.threads }
     /// The number of compute threads.
     var width: Int { compute.width }
 

@@ -48,57 +48,42 @@ extension WorkingHours.Window: OptionValue {
 
 extension WorkOrder: ExpressibleByArgument {}
 
-/// A number of items.
-struct ItemCount: OptionValue {
-    /// Completes "expected".
-    package static var allowed: String { "a number of items from 1 on" }
-    let count: Int
-
-    init?(argument: String) {
-        guard let count = Int(argument), count > 0 else { return nil }
-        self.count = count
-    }
-}
-
-/// Which results a watch keeps.
-struct KeptResults: OptionValue {
+extension Retention: OptionValue {
     /// Completes "expected".
     package static var allowed: String { "a number of items from 1 on, or of days such as 30d" }
-    let retention: Retention
-
-    init?(argument: String) {
+    /// A number of items, or of days with the unit d.
+    public init?(argument: String) {
         let isDays = argument.hasSuffix("d")
         guard let count = Int(isDays ? argument.dropLast() : argument[...]), (1...1_000_000_000).contains(count) else {
             return nil
         }
-        retention = isDays ? .days(count) : .items(count)
+        self = isDays ? .days(count) : .items(count)
     }
 }
 
-/// What a watch removes of older results.
-struct DroppedFiles: OptionValue {
-    /// Completes "expected".
-    package static var allowed: String { "meshes, pictures, or meshes,pictures" }
-    let files: Set<DisplayFiles>
+// For the `transform` of options: the parser puts the option and the value before these messages.
 
-    init?(argument: String) {
-        let files = argument.split(separator: ",", omittingEmptySubsequences: false).map {
-            DisplayFiles(rawValue: "\($0)")
-        }
-        if files.contains(nil) { return nil }
-        self.files = Set(files.compactMap(\.self))
+extension DisplayFiles {
+    /// Kinds of files, separated by commas.
+    static func kinds(_ text: String) throws -> Set<DisplayFiles> {
+        let kinds = text.split(separator: ",", omittingEmptySubsequences: false).map { DisplayFiles(rawValue: "\($0)") }
+        if kinds.contains(nil) { throw ValidationError("expected meshes, pictures, or meshes,pictures") }
+        return Set(kinds.compactMap(\.self))
     }
 }
 
-/// A number of threads.
-struct ThreadCount: OptionValue {
-    /// Completes "expected". 1024 is more than a machine is likely to have.
-    package static var allowed: String { "a number from 1 to 1024" }
-    let count: Int
+extension Int {
+    /// A number of items.
+    static func itemCount(_ text: String) throws -> Int {
+        try number(text, in: 1...Int.max, "a number of items from 1 on")
+    }
 
-    init?(argument: String) {
-        guard let count = Int(argument), (1...1024).contains(count) else { return nil }
-        self.count = count
+    /// A number of threads. 1024 is more than a machine is likely to have.
+    static func threadCount(_ text: String) throws -> Int { try number(text, in: 1...1024, "a number from 1 to 1024") }
+
+    private static func number(_ text: String, in range: ClosedRange<Int>, _ allowed: String) throws -> Int {
+        guard let number = Int(text), range.contains(number) else { throw ValidationError("expected \(allowed)") }
+        return number
     }
 }
 

@@ -115,9 +115,9 @@ struct ScheduleArguments: ParsableArguments {
             valueName: "items",
             visibility: .more
         ),
-        transform: ItemCount.parse
+        transform: Int.itemCount
     )
-    var pilot: ItemCount?
+    var pilot: Int?
 
     @Flag(
         help: ArgumentHelp(

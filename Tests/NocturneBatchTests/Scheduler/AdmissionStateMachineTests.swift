@@ -24,7 +24,7 @@ struct AdmissionStateMachineTests {
             var settings = Machine.Settings(memoryBytes: 100)
             change(&settings)
             let queue = needs.indices.map {
-                Machine.Item(id: Int64($0), name: "\($0)", model: "m", isSuspect: suspects.contains(Int64($0)))
+                PendingItem(id: Int64($0), name: "\($0)", model: "m", isAlone: suspects.contains(Int64($0)))
             }
             machine = Machine(queue, settings)
             measurement.freeBytes = 1 << 40
@@ -396,7 +396,7 @@ struct AdmissionStateMachineTests {
     func first() {
         var desk = Desk([60, 60, 30, 30, 90].map { Needs(memoryBytes: $0) })
         #expect(desk.startAll() == [0, 2])
-        desk.machine.putFirst([4, 3].map { Machine.Item(id: $0, name: "\($0)", model: "m") })
+        desk.machine.putFirst([4, 3].map { PendingItem(id: $0, name: "\($0)", model: "m") })
         // 10 are free: nothing fits, and not 3 once 2 has ended, since 4 comes first.
         #expect(desk.startAll() == [])
         desk.complete(2)
@@ -407,7 +407,7 @@ struct AdmissionStateMachineTests {
         #expect(desk.startAll() == [3, 1])
         // One that is active, and one that was not fetched yet.
         desk.needs.append(Needs(memoryBytes: 1))
-        desk.machine.putFirst([3, 5].map { Machine.Item(id: $0, name: "\($0)", model: "m") })
+        desk.machine.putFirst([3, 5].map { PendingItem(id: $0, name: "\($0)", model: "m") })
         #expect(desk.startAll() == [5])
     }
 
@@ -417,7 +417,7 @@ struct AdmissionStateMachineTests {
         #expect(desk.startAll() == [0, 1, 2, 3])
         desk.complete(3)
         desk.needs.append(Needs(memoryBytes: 10))
-        desk.machine.putFirst([Machine.Item(id: 4, name: "4", model: "m")], isUrgent: true)
+        desk.machine.putFirst([PendingItem(id: 4, name: "4", model: "m")], isUrgent: true)
         for id: Int64 in [0, 1] {
             _ = desk.end(id, .postponed(.steppedAside))
             #expect(desk.startAll() == [])
@@ -425,8 +425,8 @@ struct AdmissionStateMachineTests {
         _ = desk.end(2, .postponed(.steppedAside))
         #expect(desk.startAll() == [4])
         // Another one, and one that is only next: neither goes before what is active.
-        desk.machine.putFirst([Machine.Item(id: 0, name: "0", model: "m")], isUrgent: true)
-        desk.machine.putFirst([Machine.Item(id: 2, name: "2", model: "m")])
+        desk.machine.putFirst([PendingItem(id: 0, name: "0", model: "m")], isUrgent: true)
+        desk.machine.putFirst([PendingItem(id: 2, name: "2", model: "m")])
         #expect(desk.startAll() == [])
         desk.complete(4)
         #expect(desk.startAll() == [0])

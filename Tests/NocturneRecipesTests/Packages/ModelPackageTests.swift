@@ -198,7 +198,7 @@ struct ModelPackageTests {
         try TemporaryFolder.with { place in
             let folder = try PackageBuilder.write(text, into: place)
             let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
-            #expect([.notJSON, .wrongType].contains(error.code))
+            #expect([.notJSON, .invalidValue].contains(error.code))
         }
     }
 
@@ -227,13 +227,13 @@ struct ModelPackageTests {
             var changed = PackageBuilder.network
             changed[3] ^= 1
             try PackageBuilder.write(network: changed, into: place)
-            #expect(try error().code == .wrongDigest)
+            #expect(try error().code == .damaged)
             #expect(try error().file == network)
             #expect(try error().found == PackageBuilder.digest(changed))
             _ = try ModelPackage.checked(folder: folder, verifyDigests: false)
 
             try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
-            #expect(try error(verifyDigests: false).code == .wrongSize)
+            #expect(try error(verifyDigests: false).code == .damaged)
             let damage = "is damaged: expected 20 bytes, found 19 bytes. Copy the package again"
             #expect(try error().description == "\(network) \(damage)")
 

@@ -108,7 +108,7 @@ extension ModelValidation {
             }
             // Names are keys of the result: scores of two classes could not be distinguished.
             guard names.insert(item.name).inserted else {
-                throw refuse(.duplicate, "\(key).name", expected: "every name once", found: "\(item.name) twice")
+                throw refuse("\(key).name", expected: "every name once", found: "\(item.name) twice")
             }
             guard let color = LabelColor(item.color) else {
                 throw refuse("\(key).color", expected: "#rrggbb", found: item.color)
@@ -138,7 +138,7 @@ extension ModelValidation {
         let known = Set(classes.map(\.name))
         // A misspelt class would never raise the risk, which nobody would notice.
         for (index, name) in raw.highClasses.enumerated() where !known.contains(name) {
-            throw refuse(.unknownName, "\(key).highClasses[\(index)]", expected: "the name of a class", found: name)
+            throw refuse("\(key).highClasses[\(index)]", expected: "the name of a class", found: name)
         }
         return PhotoClassificationModel.Settings.Risk(
             highClasses: raw.highClasses,
@@ -153,7 +153,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> BodySites? {
         guard let raw else { return nil }
         guard Set(raw.sites).count == raw.sites.count, raw.sites.count <= 10_000 else {
-            throw refuse(.duplicate, "\(key).sites", expected: "every site once", found: raw.sites)
+            throw refuse("\(key).sites", expected: "every site once", found: raw.sites)
         }
         // The site of a person whose metadata do not state one that the model knows.
         guard raw.sites.contains(BodySites.unknown) else {

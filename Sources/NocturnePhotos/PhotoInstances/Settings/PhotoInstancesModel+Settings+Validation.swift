@@ -66,7 +66,7 @@ extension ModelValidation {
         let key = "\(section).output"
         func name(_ value: String?, _ own: String) throws(ModelPackageError) -> String {
             guard let value, !value.isEmpty else {
-                throw refuse(.missingKey, "\(key).\(own)", expected: "the name of an output", found: "nothing")
+                throw refuse("\(key).\(own)", .missingKey, expected: "the name of an output", found: "nothing")
             }
             return value
         }
@@ -176,12 +176,7 @@ extension ModelValidation {
             }
             // Crops are named after classes, and folders may be copied to file systems that ignore case.
             guard names.insert(entry.name.lowercased()).inserted else {
-                throw refuse(
-                    .duplicate,
-                    "\(key)[\(index)].name",
-                    expected: "every name once",
-                    found: "\(entry.name) twice"
-                )
+                throw refuse("\(key)[\(index)].name", expected: "every name once", found: "\(entry.name) twice")
             }
             guard let color = LabelColor(entry.color) else {
                 throw refuse("\(key)[\(index)].color", expected: "#rrggbb", found: entry.color)

@@ -112,28 +112,14 @@ package struct PlaneModel: Sendable {
     /// - Returns: what the rules have changed, by label; empty without rules.
     /// - Throws: `CancelledError`, `AllocationError`.
     package func cleaned(_ labels: LabelVolume, scope: ComputeScope) throws -> (LabelVolume, [LabelCleaning]) {
-        let rules = postprocessRules
-        guard !rules.isEmpty else { return (labels, []) }
-        var buffer = labels.voxels.thawed()
-        let cleaning = try LabelCleaner.apply(
-            rules,
-            to: &buffer,
-            geometry: labels.geometry,
-            within: Self.componentBytes(labels.geometry.shape),
-            scope: scope
-        )
-        return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
+        var rules = model.postprocessRules
+        rules.isPlane = true
+        return try labels.cleaned(by: rules, within: Self.componentBytes(labels.geometry.shape), scope: scope)
     }
 
     /// Enough for any labels: what is assumed of the cross-section of a body does not hold for a plane.
     private static func componentBytes(_ shape: VolumeShape) -> Int {
         max(VolumeMemory.componentBytes(shape), ComponentCounter.predictedBytes(shape))
-    }
-
-    private var postprocessRules: PostprocessRules {
-        var rules = model.postprocessRules
-        rules.isPlane = true
-        return rules
     }
 
     // MARK: Planning

@@ -283,14 +283,9 @@ package final class ProgramRun {
         _ scope: ComputeScope
     ) throws -> (labels: FrozenVoxels<UInt16>, cleaning: [LabelCleaning]) {
         guard !rules.isEmpty else { return (labels, []) }
-        var buffer = try labels.mutableCopy()
-        let cleaning = try LabelCleaner.apply(
-            rules,
-            to: &buffer,
-            geometry: place.volume.source.geometry,
-            within: VolumeMemory.componentBytes(place.shape),
-            scope: scope
-        )
-        return (buffer.frozen(), cleaning)
+        // Others may hold these labels, so a copy is changed.
+        let copy = LabelVolume(geometry: place.volume.source.geometry, voxels: try labels.mutableCopy().frozen())
+        let (result, cleaning) = try copy.cleaned(by: rules, scope: scope)
+        return (result.voxels, cleaning)
     }
 }

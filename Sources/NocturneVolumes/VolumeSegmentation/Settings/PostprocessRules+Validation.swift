@@ -17,7 +17,7 @@ extension ModelValidation {
             // A group that is kept twice changes nothing: most likely a name in one of them is wrong.
             if groups.contains(own) {
                 let names = group.names.joined(separator: ", ")
-                throw refuse(.duplicate, key, expected: "every group once", found: "\(names) twice")
+                throw refuse(key, expected: "every group once", found: "\(names) twice")
             }
             groups.append(own)
         }
@@ -53,10 +53,10 @@ extension ModelValidation {
         for name in names {
             guard let value = known[name] else {
                 let known = labels.prefix(20).map(\.name).joined(separator: ", ")
-                throw refuse(.unknownName, key, expected: "one of the labels (\(known))", found: "\"\(name)\"")
+                throw refuse(key, expected: "one of the labels (\(known))", found: "\"\(name)\"")
             }
             if values.contains(value) {
-                throw refuse(.duplicate, key, expected: "every label once", found: "\(name) twice")
+                throw refuse(key, expected: "every label once", found: "\(name) twice")
             }
             values.append(value)
         }
@@ -87,7 +87,7 @@ extension ModelValidation {
                 throw refuse("\(key).\(other)", expected: "\(size) for \(operation.rawValue)", found: other)
             }
             guard let millimetres = operation == .smooth ? step.sigmaMm : step.radiusMm else {
-                throw refuse(.missingKey, "\(key).\(size)", expected: "a number of mm", found: "none")
+                throw refuse("\(key).\(size)", .missingKey, expected: "a number of mm", found: "none")
             }
             guard millimetres > 0, millimetres <= Self.maximumMorphologyMm else {
                 let most = Int(Self.maximumMorphologyMm)

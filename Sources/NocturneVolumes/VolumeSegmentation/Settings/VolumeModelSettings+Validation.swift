@@ -147,7 +147,7 @@ extension ModelValidation {
         for (index, folder) in raw.packages.enumerated() {
             let place = "\(key).packages[\(index)]"
             if raw.packages[..<index].contains(folder) {
-                throw refuse(.duplicate, place, expected: "every folder once", found: "\(folder) twice")
+                throw refuse(place, expected: "every folder once", found: "\(folder) twice")
             }
             let member = try self.member(folder, of: package, key: place)
             if let first = members.first { try check(member, isLike: first, key: place) }
@@ -194,11 +194,11 @@ extension ModelValidation {
         // Dictionaries are unordered; the error must be the same every time.
         for text in raw.keys.sorted() {
             guard let value = UInt16(text), member.package.label(withValue: value) != nil else {
-                throw refuse(.unknownName, key, expected: "values of the labels of \(member.path)", found: text)
+                throw refuse(key, expected: "values of the labels of \(member.path)", found: text)
             }
             let target = raw[text]?.value ?? 0
             guard let own = UInt16(exactly: target), package.label(withValue: own) != nil else {
-                throw refuse(.unknownName, "\(key).\(text)", expected: "the value of a label", found: target)
+                throw refuse("\(key).\(text)", expected: "the value of a label", found: target)
             }
             labels[value] = own
         }
@@ -237,19 +237,14 @@ extension ModelValidation {
         let listed = Set(package.files.map(\.path))
         let document = folder + "/" + ModelPackage.documentName
         guard listed.contains(document) else {
-            throw refuse(
-                .unknownName,
-                key,
-                expected: "a folder whose \(ModelPackage.documentName) is listed in files",
-                found: folder
-            )
+            throw refuse(key, expected: "a folder whose \(ModelPackage.documentName) is listed in files", found: folder)
         }
         let member = try ModelPackage.load(folder: package.path(of: folder), verifyDigests: false)
         guard member.task == VolumeSegmentation.task else {
             throw refuse(key, expected: "a package for \(VolumeSegmentation.task)", found: member.task)
         }
         if let file = member.files.first(where: { !listed.contains(folder + "/" + $0.path) }) {
-            throw refuse(.unknownName, key, expected: "\(folder)/\(file.path) among files", found: "nothing")
+            throw refuse(key, expected: "\(folder)/\(file.path) among files", found: "nothing")
         }
         // A program gives every part all of its channels.
         guard member.channels.count == package.channels.count else {

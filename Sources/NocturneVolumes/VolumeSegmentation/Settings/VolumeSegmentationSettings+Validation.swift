@@ -251,10 +251,10 @@ extension ModelValidation {
         try checkLength(networks.count, key: key)
         for (index, network) in networks.enumerated() {
             guard files.contains(where: { $0.path == network }) else {
-                throw refuse(.unknownName, "\(key)[\(index)]", expected: "a path listed in files", found: network)
+                throw refuse("\(key)[\(index)]", expected: "a path listed in files", found: network)
             }
             if networks[..<index].contains(network) {
-                throw refuse(.duplicate, "\(key)[\(index)]", expected: "every network once", found: "\(network) twice")
+                throw refuse("\(key)[\(index)]", expected: "every network once", found: "\(network) twice")
             }
         }
         return networks
