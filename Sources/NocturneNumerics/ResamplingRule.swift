@@ -12,7 +12,7 @@ extension ResamplingRule {
 /// How an image, logits or labels are resampled to another number of voxels: nnU-Net's resampling settings.
 public struct ResamplingRule: Hashable, Sendable {
     /// The resampling function of nnU-Net, or another one.
-    public enum Method: String, Hashable, Sendable, Codable {
+    public enum Method: String, Hashable, Sendable, Codable, CaseIterable {
         /// `resample_data_or_seg_to_shape`: splines in float64.
         case spline
         /// `resample_torch_fornnunet`: in float32, linear, or "nearest-exact" with order 0.
@@ -28,7 +28,7 @@ public struct ResamplingRule: Hashable, Sendable {
     }
 
     /// Whether slices with a large distance are resampled one by one: nnU-Net's `force_separate_z`.
-    public enum Separation: String, Hashable, Sendable, Codable {
+    public enum Separation: String, Hashable, Sendable, Codable, CaseIterable {
         /// When one spacing is more than ``ResamplingRule/anisotropyThreshold`` times another.
         case auto
         case always

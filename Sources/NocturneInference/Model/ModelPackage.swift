@@ -1,4 +1,3 @@
-package import Foundation
 public import NocturneCore
 public import NocturneSystem
 
@@ -33,8 +32,8 @@ public struct ModelPackage: Sendable {
     public let source: ModelSource?
     /// Whether it shows how a kind of model works, and its results on real images mean nothing.
     public let isDemonstration: Bool
-    /// `model.json` as it was read: the recipe decodes the task's section, as ``ModelSettings``.
-    package let document: Data
+    /// The other members of `model.json`: the recipe reads the task's section, as ``ModelSettings``.
+    let sections: JSONFields
 
     /// The packages with distinct ids: where several have the same id, it is followed by `@` and the version, in
     /// which characters that a file name should not have become `-`. Those of one version keep the same id.
@@ -79,7 +78,7 @@ public struct ModelSource: Hashable, Sendable, Codable {
 
 /// The checked content of a task's section in `model.json`. It is defined by the recipe of the task.
 public protocol ModelSettings: Sendable {
-    /// Decodes and checks the section.
+    /// Reads and checks the section; see ``ModelPackage/section(_:_:)``.
     init(_ package: ModelPackage) throws(ModelPackageError)
 
     /// The ONNX files, among ``ModelPackage/files``.
@@ -125,7 +124,7 @@ public struct ModelLabel: Hashable, Sendable {
     /// Whether every image that the model is made for shows it, so that a result without it is to be looked at.
     public let isExpected: Bool
 
-    /// The values are not checked; see ``ModelValidation``.
+    /// The values are not checked; see ``ModelPackage/load(folder:verifyDigests:validate:)``.
     package init(
         value: UInt16,
         name: String,

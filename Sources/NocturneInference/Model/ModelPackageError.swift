@@ -27,34 +27,39 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
     public let file: String
     /// The key in `model.json`, for instance `labels[2].value`; nil when the error does not concern a key.
     public let key: String?
-    /// What a package must have there.
-    public let expected: String
-    /// What it has, shortened to 80 characters where it comes from the file.
-    public let found: String
+    /// What is wrong with the key or the file; completes its name.
+    public let detail: String
 
     /// - Parameter key: nil when the error does not concern a key.
-    public init(code: Code, file: String, key: String? = nil, expected: String, found: String) {
+    public init(code: Code, file: String, key: String? = nil, detail: String) {
         self.code = code
         self.file = file
         self.key = key
-        self.expected = expected
-        self.found = found
+        self.detail = detail
     }
 
-    /// The file, the key, what was expected and found, and for damaged files what can be done.
+    /// - Parameter file: the path of `model.json`, of which a key is wrong.
+    package init(_ fault: JSONFields.Fault, in file: String) {
+        let code: Code =
+            switch fault.kind {
+            case .syntax: .notJSON
+            case .missing: .missingKey
+            case .unknown: .unknownKey
+            case .invalid: .invalidValue
+            }
+        self.init(code: code, file: file, key: fault.field.isEmpty ? nil : fault.field, detail: fault.detail)
+    }
+
+    /// The file, the key, what is wrong with it, and what can be done.
     public var description: String {
-        switch code {
-        case .unreadableFile: "\(file) cannot be read: \(found). Copy the package again"
-        case .notJSON: "\(file) is not valid JSON. Copy the package again, or correct the file"
-        case .damaged:
-            "\(file) is damaged: expected \(expected), found \(found). Copy the package again"
-        case .missingKey:
-            "\(file): \(key ?? "a key") is missing (expected \(expected)). Copy the package again, or correct the file"
-        case .unknownKey:
-            "\(file): \(key ?? "a key") is unknown. Correct its name, or remove it; a remark begins with _"
-        case .invalidValue:
-            "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found). Correct the file"
-        }
+        let next =
+            switch code {
+            case .unreadableFile, .damaged: "Copy the package again"
+            case .notJSON, .missingKey: "Copy the package again, or correct the file"
+            case .unknownKey: "Correct its name, or remove it; a remark begins with _"
+            case .invalidValue: "Correct the file"
+            }
+        return "\(file)\(key.map { ": \($0)" } ?? "") \(detail). \(next)"
     }
 }
 

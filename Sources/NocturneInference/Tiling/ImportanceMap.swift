@@ -18,7 +18,7 @@ public struct ImportanceMap: Sendable {
     }
 
     /// How weights fall from the centre to the border.
-    public enum Profile: String, Hashable, Sendable, Codable {
+    public enum Profile: String, Hashable, Sendable, Codable, CaseIterable {
         /// nnU-Net's.
         case gaussian
         /// MONAI's Gaussian of width patch / 8: 1 at the centre (t - 1) / 2, at least 0.001, in float32.

@@ -32,7 +32,7 @@ public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertib
 /// Where the tiles of a sliding window are, and what is beyond the image.
 public struct TilingRule: Hashable, Sendable {
     /// Where tiles begin along an axis.
-    public enum Positions: String, Hashable, Sendable, Codable {
+    public enum Positions: String, Hashable, Sendable, Codable, CaseIterable {
         /// From the first voxel to the last, at distances that are as equal as whole voxels allow: nnU-Net's.
         case even
         /// At whole multiples of floor(patch × step), and a last tile that ends with the image: MONAI's.
@@ -40,7 +40,7 @@ public struct TilingRule: Hashable, Sendable {
     }
 
     /// What is beyond the image.
-    public enum Padding: String, Hashable, Sendable, Codable {
+    public enum Padding: String, Hashable, Sendable, Codable, CaseIterable {
         case zero
         /// The border of the image continues.
         case edge

@@ -5,7 +5,7 @@ public import NocturneCore
 /// `Tools/lib/nocturne_tools/photo_reference.py` implements the same in Python.
 public struct NetworkColors: Hashable, Sendable {
     /// The order of the network's channels.
-    public enum Order: String, Hashable, Sendable {
+    public enum Order: String, Hashable, Sendable, CaseIterable {
         /// Red, green, blue.
         case rgb
         /// Blue, green, red, as OpenCV reads pictures.

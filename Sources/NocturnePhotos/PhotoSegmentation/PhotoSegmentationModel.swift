@@ -59,11 +59,8 @@ extension PhotoSegmentationModel.Settings: ModelSettings {
     package init(_ package: ModelPackage) throws(ModelPackageError) {
         networkSettings = try VolumeSegmentationSettings(plane: package, section: Self.section)
         guard let input = Input(rawValue: package.channels.count) else {
-            throw package.validation.refuse(
-                "channels",
-                expected: "one channel for grey, or three for red, green and blue",
-                found: package.channels.count
-            )
+            let expected = "1 for grey, or 3 for red, green and blue"
+            throw package.refused("channels", "has \(package.channels.count) channels, not \(expected)")
         }
         self.input = input
     }

@@ -1,6 +1,7 @@
 package import NocturneInference
 package import NocturneNumerics
 package import NocturnePostprocess
+import NocturneSystem
 
 extension PhotoTextModel {
     /// How a package reads text: one network finds the lines, another one reads them, as PaddleOCR does it.
@@ -52,111 +53,64 @@ extension PhotoTextModel.Settings: ModelSettings {
 
     /// - Throws: `ModelPackageError` naming the key.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let section = try package.section(Self.section, as: Section.self)
-        self = try package.validation.photoText(section, files: package.files)
+        self = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try section.only(["detection", "recognition", "minimumConfidence"])
+            return PhotoTextModel.Settings(
+                detection: try Detection(section.object("detection"), package),
+                recognition: try Recognition(section.object("recognition"), package),
+                minimumConfidence: try section.share("minimumConfidence", 0.5)
+            )
+        }
     }
 
     /// The detector, then the reader.
     package var networks: [String] { [detection.network, recognition.network] }
-
-    /// The section `photoText` as written; only types have been checked.
-    struct Section: Codable {
-        struct Detection: Codable {
-            let network: String
-            let longSide: WholeNumber
-            let multiple: WholeNumber?
-            let channels: String?
-            let mean: [Double]
-            let standardDeviation: [Double]
-            let threshold: Double?
-            let boxThreshold: Double?
-            let growth: Double?
-            let dilation: Bool?
-        }
-
-        struct Recognition: Codable {
-            let network: String
-            let characters: String
-            let height: WholeNumber?
-            let widthMultiple: WholeNumber?
-            let maximumWidth: WholeNumber?
-            let channels: String?
-            let mean: [Double]
-            let standardDeviation: [Double]
-        }
-
-        let detection: Detection
-        let recognition: Recognition
-        let minimumConfidence: Double?
-    }
 }
 
-extension ModelValidation {
-    /// Validates the section `photoText`.
-    func photoText(_ raw: PhotoTextModel.Settings.Section, files: [ModelFile]) throws(ModelPackageError)
-        -> PhotoTextModel.Settings
-    {
-        let section = PhotoTextModel.Settings.section
-        var minimumConfidence: Float = 0.5
-        try set(&minimumConfidence, raw.minimumConfidence, key: "\(section).minimumConfidence")
-        return PhotoTextModel.Settings(
-            detection: try textDetection(raw.detection, files, key: "\(section).detection"),
-            recognition: try textRecognition(raw.recognition, files, key: "\(section).recognition"),
-            minimumConfidence: minimumConfidence
-        )
-    }
-
-    private func textDetection(
-        _ raw: PhotoTextModel.Settings.Section.Detection,
-        _ files: [ModelFile],
-        key: String
-    ) throws(ModelPackageError) -> PhotoTextModel.Settings.Detection {
+extension PhotoTextModel.Settings.Detection {
+    fileprivate init(_ fields: JSONFields, _ package: ModelPackage) throws(JSONFields.Fault) {
+        try fields.only([
+            "network", "longSide", "multiple", "channels", "mean", "standardDeviation", "threshold", "boxThreshold",
+            "growth",
+            "dilation",
+        ])
         var rules = TextRegion.Rules()
-        rules.isDilated = raw.dilation ?? false
-        try set(&rules.threshold, raw.threshold, key: "\(key).threshold")
-        try set(&rules.boxThreshold, raw.boxThreshold, key: "\(key).boxThreshold")
-        try set(&rules.growth, raw.growth, upTo: 10, key: "\(key).growth")
-        let multiple = try whole(raw.multiple, 1, in: 1...512, key: "\(key).multiple")
-        let longSide = try whole(raw.longSide, 0, in: 32...4096, key: "\(key).longSide")
+        rules.isDilated = try fields.boolean("dilation", false)
+        rules.threshold = try fields.share("threshold", rules.threshold)
+        rules.boxThreshold = try fields.share("boxThreshold", rules.boxThreshold)
+        rules.growth = try fields.share("growth", rules.growth, upTo: 10)
+        let multiple = try fields.whole("multiple", 1, in: 1...512)
+        let longSide = try fields.whole("longSide", in: 32...4096)
         guard longSide % multiple == 0 else {
-            throw refuse("\(key).longSide", expected: "a multiple of \(multiple)", found: longSide)
+            throw fields.fault("longSide", is: longSide, not: "a multiple of \(multiple)")
         }
-        return PhotoTextModel.Settings.Detection(
-            network: try listedFile(raw.network, files, key: "\(key).network"),
+        self.init(
+            network: try fields.file("network", of: package),
             longSide: longSide,
             multiple: multiple,
-            colors: try colors(
-                mean: raw.mean,
-                deviation: raw.standardDeviation,
-                order: raw.channels,
-                key: key
-            ),
+            colors: try fields.colors(order: fields.choice("channels", .rgb)),
             rules: rules
         )
     }
+}
 
-    private func textRecognition(
-        _ raw: PhotoTextModel.Settings.Section.Recognition,
-        _ files: [ModelFile],
-        key: String
-    ) throws(ModelPackageError) -> PhotoTextModel.Settings.Recognition {
-        let multiple = try whole(raw.widthMultiple, 320, in: 1...4096, key: "\(key).widthMultiple")
-        let maximum = try whole(raw.maximumWidth, multiple, in: 1...8192, key: "\(key).maximumWidth")
+extension PhotoTextModel.Settings.Recognition {
+    fileprivate init(_ fields: JSONFields, _ package: ModelPackage) throws(JSONFields.Fault) {
+        try fields.only([
+            "network", "characters", "height", "widthMultiple", "maximumWidth", "channels", "mean", "standardDeviation",
+        ])
+        let multiple = try fields.whole("widthMultiple", 320, in: 1...4096)
+        let maximum = try fields.whole("maximumWidth", multiple, in: 1...8192)
         guard maximum % multiple == 0 else {
-            throw refuse("\(key).maximumWidth", expected: "a multiple of \(multiple)", found: maximum)
+            throw fields.fault("maximumWidth", is: maximum, not: "a multiple of \(multiple)")
         }
-        return PhotoTextModel.Settings.Recognition(
-            network: try listedFile(raw.network, files, key: "\(key).network"),
-            characters: try listedFile(raw.characters, files, key: "\(key).characters"),
-            height: try whole(raw.height, 48, in: 8...256, key: "\(key).height"),
+        self.init(
+            network: try fields.file("network", of: package),
+            characters: try fields.file("characters", of: package),
+            height: try fields.whole("height", 48, in: 8...256),
             widthMultiple: multiple,
             maximumWidth: maximum,
-            colors: try colors(
-                mean: raw.mean,
-                deviation: raw.standardDeviation,
-                order: raw.channels,
-                key: key
-            )
+            colors: try fields.colors(order: fields.choice("channels", .rgb))
         )
     }
 }

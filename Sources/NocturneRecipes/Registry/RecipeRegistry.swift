@@ -45,7 +45,7 @@ package struct RecipeRegistry: Sendable {
         let known = kinds.filter { $0.settings != nil }
         guard let settings = known.first(where: { $0.packageTasks.contains(package.task) })?.settings else {
             let tasks = known.flatMap { $0.packageTasks }.joined(separator: ", ")
-            throw package.validation.refuse("task", expected: "one of \(tasks)", found: package.task)
+            throw package.refused("task", is: package.task, not: "one of \(tasks)")
         }
         return try settings.init(package)
     }

@@ -141,7 +141,9 @@ extension JSONValue {
                 try pass(UInt8(ascii: ":"))
                 passSpace()
                 let member = try value(depth: depth + 1)
-                guard members.updateValue(member, forKey: key) == nil else { throw fault("the key \(key) twice") }
+                guard members.updateValue(member, forKey: key) == nil else {
+                    throw fault("the key \(key.prefix(100)) twice")
+                }
                 passSpace()
             } while passed(UInt8(ascii: ","))
             try pass(UInt8(ascii: "}"))

@@ -45,16 +45,14 @@ extension WordCount: RecipeKind {
 
 /// The section `wordCount`.
 struct WordCountSettings: ModelSettings {
-    private struct Section: Codable { let shortest: WholeNumber }
-
     /// Letters that a word needs to be counted.
     let shortest: Int
     let networks: [String] = []
 
     init(_ package: ModelPackage) throws(ModelPackageError) {
-        shortest = try package.section("wordCount", as: Section.self).shortest.value
-        guard (1...20).contains(shortest) else {
-            throw package.validation.refuse("wordCount.shortest", expected: "1...20", found: shortest)
+        shortest = try package.section("wordCount") { section throws(JSONFields.Fault) in
+            try section.only(["shortest"])
+            return try section.whole("shortest", in: 1...20)
         }
     }
 }

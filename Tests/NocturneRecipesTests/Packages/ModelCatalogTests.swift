@@ -147,7 +147,7 @@ struct ModelCatalogTests {
                 try text("one@\(version)")
                     == "\"one@\(version)\" is ambiguous: \(models)/x, \(models)/y; specify the folder"
             )
-            let missing = "schemaVersion is missing (expected a value). Copy the package again, or correct the file"
+            let missing = "schemaVersion is missing. Copy the package again, or correct the file"
             #expect(try text("z") == "\(models)/z/model.json: \(missing)")
             #expect(try text("./nowhere").hasPrefix("./nowhere does not exist. "))
             let nothing = #expect(throws: ModelCatalogError.self) {

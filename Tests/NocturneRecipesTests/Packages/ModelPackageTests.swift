@@ -168,20 +168,20 @@ struct ModelPackageTests {
             #expect(error.key == refusal.key)
             #expect(error.file == folder + "/model.json")
             #expect(error.description.hasPrefix(folder + "/model.json: "))
-            #expect(!error.expected.isEmpty && !error.found.isEmpty)
+            #expect(!error.detail.isEmpty)
         }
     }
 
     @Test(
-        "an error reads as file, key, expected, found, next step",
+        "an error reads as file, key, fact, next step",
         arguments: [
-            ("labels.0.value", "65536", "labels[0].value: expected 1...65535, found 65536"),
-            ("labels.0.name", "5", "labels[0].name: expected text, found a number"),
-            ("labels.0.value", "1.5", "labels[0].value: expected a whole number, found 1.5"),
-            ("labels", "\"x\"", "labels: expected a list, found a string"),
+            ("labels.0.value", "65536", "labels[0].value is 65536, not from 1 to 65535"),
+            ("labels.0.name", "5", "labels[0].name is not a text"),
+            ("labels.0.value", "1.5", "labels[0].value is 1.5, not an integer"),
+            ("labels", "\"x\"", "labels is not a list"),
             (
                 "volumeSegmentation.cropToNonzero", "1",
-                "volumeSegmentation.cropToNonzero: expected true or false, found a number"
+                "volumeSegmentation.cropToNonzero is not true or false"
             ),
         ]
     )
@@ -229,7 +229,7 @@ struct ModelPackageTests {
             try PackageBuilder.write(network: changed, into: place)
             #expect(try error().code == .damaged)
             #expect(try error().file == network)
-            #expect(try error().found == PackageBuilder.digest(changed))
+            #expect(try error().detail.hasSuffix("found " + PackageBuilder.digest(changed)))
             _ = try ModelPackage.checked(folder: folder, verifyDigests: false)
 
             try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
@@ -241,7 +241,7 @@ struct ModelPackageTests {
             #expect(try error().code == .unreadableFile)
             try FileManager.default.createDirectory(atPath: network, withIntermediateDirectories: false)
             #expect(try error().code == .unreadableFile)
-            #expect(try error().found == "not a regular file")
+            #expect(try error().detail == "cannot be read: not a regular file")
 
             let missing = try #require(throws: ModelPackageError.self) {
                 try ModelPackage.checked(folder: folder + "x")

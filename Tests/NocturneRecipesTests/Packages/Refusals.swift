@@ -31,7 +31,7 @@ extension Refusal {
         Refusal("schemaVersion", nil, .missingKey, "schemaVersion"),
         Refusal("schemaVersion", "\"1\"", .invalidValue, "schemaVersion"),
         Refusal("id", nil, .missingKey, "id"), Refusal("id", "3", .invalidValue, "id"),
-        Refusal("id", "null", .invalidValue, "id"),
+        Refusal("id", "null", .missingKey, "id"),
         Refusal("id", "\"a b\"", .invalidValue, "id"), Refusal("id", "\"\"", .invalidValue, "id"),
         Refusal("id", "\"../x\"", .invalidValue, "id"),
         Refusal("name", "\"\"", .invalidValue, "name"), Refusal("version", "\"\"", .invalidValue, "version"),
@@ -155,7 +155,7 @@ extension Refusal {
             "\(volume).resampling.image.order"
         ),
         Refusal("\(volume).resampling.logits.values", "\"odds\"", .invalidValue, "\(volume).resampling.logits.values"),
-        Refusal("\(volume).resampling.image.values", "\"logits\"", .invalidValue, "\(volume).resampling.image.values"),
+        Refusal("\(volume).resampling.image.values", "\"logits\"", .unknownKey, "\(volume).resampling.image.values"),
         Refusal("\(volume).threshold", "0.3", .invalidValue, "\(volume).threshold"),
         Refusal("\(volume).cropAbove", "0.5", .invalidValue, "\(volume).cropAbove"),
         Refusal("\(volume).marginMm", "-1", .invalidValue, "\(volume).marginMm"),

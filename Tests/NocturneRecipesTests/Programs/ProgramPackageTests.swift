@@ -73,7 +73,7 @@ private struct ProgramRefusal: Sendable, CustomTestStringConvertible {
         ),
         ProgramRefusal(
             #"{"region": {"package": "parts/high", "clip": {"lower": 0.5, "upper": 0.5}}, \#(parts)}"#,
-            "volumeProgram.region.clip"
+            "volumeProgram.region.clip.upper"
         ),
     ]
 }
@@ -110,7 +110,7 @@ struct ProgramPackageTests {
             let text = String(decoding: try FileSystem.read(place(member).path), as: UTF8.self)
             try place.write(text.replacingOccurrences(of: "\"1.0.0\"", with: "\"1.0.1\""), to: member)
             let error = #expect(throws: ModelPackageError.self) { try ModelPackage.checked(folder: path) }
-            #expect(error?.code == .damaged && error?.expected.hasPrefix("SHA-256") == true)
+            #expect(error?.code == .damaged && error?.detail.hasPrefix("is damaged: expected SHA-256") == true)
         }
     }
 }

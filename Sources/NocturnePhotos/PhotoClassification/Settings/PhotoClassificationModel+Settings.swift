@@ -1,6 +1,7 @@
 package import NocturneCore
 package import NocturneInference
 package import NocturneNumerics
+import NocturneSystem
 
 extension PhotoClassificationModel {
     /// How a model that classifies photos is applied.
@@ -86,8 +87,9 @@ extension PhotoClassificationModel.Settings: ModelSettings {
     static let section = "photoClassification"
 
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let section = try package.section(Self.section, as: Section.self)
-        self = try package.validation.photoClassification(section, files: package.files)
+        self = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try PhotoClassificationModel.Settings(section, of: package)
+        }
     }
 
     /// The classifier, and the attention graph if there is one.

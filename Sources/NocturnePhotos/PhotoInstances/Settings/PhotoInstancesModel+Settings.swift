@@ -2,6 +2,7 @@ package import NocturneCore
 package import NocturneInference
 package import NocturneNumerics
 package import NocturnePostprocess
+import NocturneSystem
 
 extension PhotoInstancesModel {
     /// How a model for instance segmentation of photos is applied.
@@ -40,7 +41,7 @@ extension PhotoInstancesModel.Settings {
     /// mean to multiples of ``multiple``. Channels are red, green and blue.
     package struct Input: Hashable, Sendable {
         /// Where the photo lies in the input.
-        package enum Placement: String, Hashable, Sendable {
+        package enum Placement: String, Hashable, Sendable, CaseIterable {
             /// In the upper left corner: the padding is on the right and at the bottom.
             case corner
             /// In the middle: the padding is on both sides, an odd pixel on the right or at the bottom.
@@ -48,7 +49,7 @@ extension PhotoInstancesModel.Settings {
         }
 
         /// How the photo is scaled.
-        package enum Resampling: String, Hashable, Sendable {
+        package enum Resampling: String, Hashable, Sendable, CaseIterable {
             /// As Pillow does it (bilinear): no pixel is skipped.
             case antialiased
             /// As OpenCV does it (bilinear): of the four pixels around each position.
@@ -74,7 +75,7 @@ extension PhotoInstancesModel.Settings {
     /// How maps become instances.
     package struct Maps: Hashable, Sendable {
         /// What the network returns.
-        package enum Activation: String, Hashable, Sendable {
+        package enum Activation: String, Hashable, Sendable, CaseIterable {
             /// The network returns probabilities.
             case none
             /// The network returns logits.
@@ -108,8 +109,9 @@ extension PhotoInstancesModel.Settings: ModelSettings {
 
     /// - Throws: `ModelPackageError` naming the key.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let section = try package.section(Self.section, as: Section.self)
-        self = try package.validation.photoInstances(section, files: package.files)
+        self = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try PhotoInstancesModel.Settings(section, of: package)
+        }
     }
 
     /// The only one.

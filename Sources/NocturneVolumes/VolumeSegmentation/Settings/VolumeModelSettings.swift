@@ -1,6 +1,7 @@
 package import NocturneInference
 package import NocturneNumerics
 package import NocturnePostprocess
+import NocturneSystem
 
 /// What a model package for volumes contains: one network, or a program of several whose label maps are merged.
 ///
@@ -82,6 +83,36 @@ package struct ProgramMember: Hashable, Sendable {
     }
 }
 
+/// The packages of a program, each read once.
+struct ProgramMembers {
+    /// By the folder.
+    private(set) var packages: [String: ModelPackage] = [:]
+    /// Of those that segment volumes, by the folder.
+    private(set) var settings: [String: VolumeSegmentationSettings] = [:]
+
+    /// The folders that the section of a program names.
+    static func folders(_ section: JSONFields) throws(JSONFields.Fault) -> Set<String> {
+        var folders: Set<String> = []
+        if section.has("region") { folders.insert(try section.object("region").string("package")) }
+        for part in try section.objects("parts", atMost: JSONFields.maximumListCount) {
+            folders.formUnion(try part.strings("packages", atMost: JSONFields.maximumListCount))
+        }
+        return folders
+    }
+
+    /// Reads the `model.json` of those folders in which it is among the program's files.
+    init(_ folders: Set<String>, of program: ModelPackage) throws(ModelPackageError) {
+        let ending = "/" + ModelPackage.documentName
+        for file in program.files where file.path.hasSuffix(ending) {
+            let folder = String(file.path.dropLast(ending.count))
+            guard folders.contains(folder) else { continue }
+            let member = try ModelPackage.load(folder: program.path(of: folder), verifyDigests: false)
+            packages[folder] = member
+            if member.task == VolumeSegmentation.task { settings[folder] = try VolumeSegmentationSettings(member) }
+        }
+    }
+}
+
 extension VolumeModelSettings: ModelSettings {
     /// The task of packages with several networks, and the key of its section in `model.json`.
     static let programTask = "volume-program"
@@ -93,10 +124,20 @@ extension VolumeModelSettings: ModelSettings {
             self.init(try VolumeSegmentationSettings(package), of: package)
             return
         }
-        let validation = package.validation
-        try validation.checkLabelMaps(package)
-        let section = try package.section(Self.section, as: VolumeProgramSection.self)
-        self = try validation.volumeProgram(section, of: package)
+        try package.requireLabelMap()
+        let folders = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try ProgramMembers.folders(section)
+        }
+        let members = try ProgramMembers(folders, of: package)
+        let settings = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try VolumeModelSettings(section, of: package, members: members)
+        }
+        // A label that no part gives would be reported as not found in every result.
+        let made = Set(settings.parts.flatMap(\.labels.values))
+        if let label = package.labels.first(where: { !made.contains($0.value) }) {
+            throw package.refused("labels", "has \(label.name), which no part gives")
+        }
+        self = settings
     }
 
     /// A program of one part with one member.

@@ -2,6 +2,7 @@ package import NocturneCore
 package import NocturneInference
 package import NocturneNumerics
 package import NocturnePostprocess
+import NocturneSystem
 
 /// How a volume model is applied.
 package struct VolumeSegmentationSettings: Hashable, Sendable {
@@ -15,7 +16,7 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
     }
 
     /// The files that a model takes.
-    package enum InputFormat: String, Hashable, Sendable {
+    package enum InputFormat: String, Hashable, Sendable, CaseIterable {
         /// DICOM series, NIfTI, NRRD and MetaImage files.
         case medical
         /// TIFFs whose pages are slices, as read by nnU-Net's `Tiff3DIO`.
@@ -35,7 +36,7 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
 }
 
 /// A display window from black to white, as defined by DICOM.
-package struct DisplayWindow: Hashable, Sendable, Codable {
+package struct DisplayWindow: Hashable, Sendable {
     /// In the image's unit, finite.
     package let center: Double
     /// From 1 on, finite.
@@ -46,7 +47,7 @@ package struct DisplayWindow: Hashable, Sendable, Codable {
 /// y, x) of the volume, permuted by ``transpose``.
 package struct CascadeLevel: Hashable, Sendable {
     /// To which axes a volume is reoriented before anything else, by the nearest axis of the patient.
-    package enum Orientation: String, Hashable, Sendable {
+    package enum Orientation: String, Hashable, Sendable, CaseIterable {
         /// The volume is reoriented to the nearest RAS+ grid first, as by nnU-Net's `NibabelIOWithReorient`: where that
         /// changes the order of a NIfTI file's voxels, the spacing is that of its affine.
         case ras = "RAS"
@@ -199,10 +200,10 @@ extension VolumeSegmentationSettings {
 
     /// - Parameter package: of the task `volume-segmentation`.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let validation = package.validation
-        try validation.checkLabelMaps(package)
-        let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
-        self = try validation.volumeSegmentation(section, of: package)
+        try package.requireLabelMap()
+        self = try package.section(Self.section) { section throws(JSONFields.Fault) in
+            try VolumeSegmentationSettings(section, of: package)
+        }
     }
 
     /// The ONNX files, among ``ModelPackage/files``.
