@@ -187,9 +187,27 @@ public struct VolumeFileHeader: Hashable, Sendable {
         }
         if let unusableForm {
             let used = sform == nil ? "q" : "s"
-            return [Note("nifti.unusableForm", "\(own: unusableForm); the \(own: used)-form is used")]
+            return [Note("nifti.unusableForm", "\(own: unusableForm); the \(own: used)-form is used")] + spacingNotes
         }
-        return formsDisagree ? [Note("nifti.formsDisagree", "q-form and s-form disagree; the s-form is used")] : []
+        return (formsDisagree ? [Note("nifti.formsDisagree", "q-form and s-form disagree; the s-form is used")] : [])
+            + spacingNotes
+    }
+
+    /// One where the field `pixdim` is another voxel size than that of the affine, by more than the rounding of a file.
+    private var spacingNotes: [Note] {
+        let differs = (0..<3).contains { abs(pixelSpacing[$0] - geometry.spacing[$0]) > geometry.spacing[$0] / 1000 }
+        guard format == .nifti, differs else { return [] }
+        func size(_ spacing: SIMD3<Double>) -> String {
+            (0..<3).map { "\(spacing[$0].roundedForResults())" }.joined(separator: "×") + " mm"
+        }
+        return [
+            Note(
+                "nifti.spacingsDisagree",
+                "pixdim states voxels of \(own: size(pixelSpacing)), the affine of \(own: size(geometry.spacing)): measures and "
+                    + "meshes follow the affine; a model that reads the header's spacing, as nnU-Net does, takes pixdim. Correct the "
+                    + "header, unless the affine maps to a template"
+            )
+        ]
     }
 }
 

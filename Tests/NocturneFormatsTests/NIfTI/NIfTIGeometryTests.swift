@@ -84,6 +84,21 @@ struct NIfTIGeometryTests {
         #expect(quaternion.sform == nil && !quaternion.formsDisagree)
     }
 
+    @Test(
+        "A pixdim that is not the voxel size of the affine is noted",
+        arguments: [(2.0, false), (2.001, false), (2.2, true)]
+    )
+    func spacings(third: Double, isNoted: Bool) throws {
+        var file = HandmadeNIfTI()
+        file.pixelDimensions = [1, 0.5, 0.75, third]
+        file.sform = [[0, 0, 2, 1], [0.5, 0, 0, 2], [0, 0.75, 0, 3]]
+        (file.qformCode, file.sformCode) = (0, 1)
+        let notes = try header(file).notes
+        #expect(notes.map(\.code) == (isNoted ? ["nifti.spacingsDisagree"] : []))
+        let sizes = "pixdim states voxels of 0.5×0.75×2.2 mm, the affine of 0.5×0.75×2.0 mm"
+        #expect(notes.texts.allSatisfy { $0.hasPrefix(sizes) })
+    }
+
     @Test("Metres and micrometres become millimetres", arguments: [(1, 1000.0), (2, 1), (3, 0.001), (0, 1), (10, 1)])
     func units(code: Int, factor: Double) throws {
         for version in VolumeFileHeader.NIfTIVersion.allCases {
