@@ -45,6 +45,11 @@ extension Journal {
         try ResultTables(db).write(product, of: id)
     }
 
+    /// Records the files of a result that was put in the place of an item's present one.
+    public func replaceFiles(of id: Int64, by files: [ItemFile]) throws(JournalError) {
+        try change(.journalRecord) { db in try ResultTables(db).write(files, of: id) }
+    }
+
     /// Records another end than completion, or a return to pending, with its reason. Durable when it returns.
     ///
     /// Items that are completed by now stay so: a commit may have ended while somebody was deciding that the item was

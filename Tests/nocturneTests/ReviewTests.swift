@@ -60,10 +60,12 @@ struct ReviewTests {
     }
 
     /// A batch of one item whose labels were edited: the map has no voxel of a label any more.
-    private func edited() throws -> ToolBench {
+    /// - Parameter file: of the model's result, to be changed first.
+    private func edited(changing file: String? = nil) throws -> ToolBench {
         let bench = try ToolBench()
         try bench.addVolume("a.nii", 8, 8, 8)
         #expect(try bench.run("--quiet", "--step-size", "0.8").status == 0)
+        if let file { try FileSystem.write(bench.output + "/a/" + file, [0]) }
         let adopted = try Tool(["review", "adopt", bench.output, "a", try emptyMap(bench), "--quiet"])
         #expect(adopted.status == 0, "\(adopted.errors)")
         return bench
@@ -81,9 +83,12 @@ struct ReviewTests {
         try FileSystem.read(bench.output + "/a/segmentation.nii.gz")
     }
 
-    @Test("Edited labels stay in use with options that they do not depend on, also when the journal is lost")
-    func keptEdit() throws {
-        let bench = try edited()
+    @Test(
+        "Edited labels stay in use with options that they do not depend on, also when the journal is lost",
+        arguments: [nil, "preview.png"]
+    )
+    func keptEdit(changing file: String?) throws {
+        let bench = try edited(changing: file)
         let labels = try labels(bench)
         let pictures = try Tool(["resume", bench.output, "--pictures", "--quiet"])
         #expect(pictures.status == 0 && pictures.errors.isEmpty, "\(pictures.errors)")
@@ -147,6 +152,8 @@ struct ReviewTests {
         #expect(undone.status == 0 && undone.errors.contains("in its place again"), "\(undone.errors)")
         #expect(try self.labels(bench) == labels && !FileSystem.exists(map))
         #expect(FileSystem.exists(bench.output + "/a/slices.png"))
+        // All files that were replaced are known as Nocturne's.
+        #expect(!FileSystem.exists(bench.output + "/kept"))
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 

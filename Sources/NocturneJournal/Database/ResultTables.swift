@@ -42,13 +42,7 @@ struct ResultTables {
     /// - Throws: ``JournalError`` for a measure that is not finite.
     func write(_ product: ItemProduct, of item: Int64) throws {
         try remove(of: item)
-        try run("DELETE FROM resultFile WHERE item = ?", [item])
-        let file = try db.cachedStatement(
-            sql: "INSERT INTO resultFile (item, number, path, bytes, sha256) VALUES (?, ?, ?, ?, ?)"
-        )
-        for (number, row) in product.files.enumerated() {
-            try file.execute(arguments: [item, number, row.path, row.bytes, row.sha256])
-        }
+        try write(product.files, of: item)
         let measure = try db.cachedStatement(
             sql: "INSERT INTO measure (item, number, label, measure, value, unit) VALUES (?, ?, ?, ?, ?, ?)"
         )
@@ -64,6 +58,17 @@ struct ResultTables {
         }
         for (number, part) in product.parts.enumerated() {
             try ItemRow(item: item, number: number, part).insert(db)
+        }
+    }
+
+    /// Puts files in the place of those that an item has.
+    func write(_ files: [ItemFile], of item: Int64) throws {
+        try run("DELETE FROM resultFile WHERE item = ?", [item])
+        let file = try db.cachedStatement(
+            sql: "INSERT INTO resultFile (item, number, path, bytes, sha256) VALUES (?, ?, ?, ?, ?)"
+        )
+        for (number, row) in files.enumerated() {
+            try file.execute(arguments: [item, number, row.path, row.bytes, row.sha256])
         }
     }
 

@@ -73,11 +73,12 @@ public struct EditedLabels: Sendable, Hashable {
         }
     }
 
-    /// Gives the files of a result second names. Nothing where somebody has changed one of them.
+    /// Gives the files of a result second names, but for those that somebody has changed or removed: whether the edit applies is
+    /// decided by `result.json`.
     private func keep(_ current: ResultFolder) throws {
         if let left = FileSystem.remove(result) { throw BatchError(notRemoved: left) }
-        guard let written = current.writtenFiles() else { return }
-        _ = try current.keep(written.map(\.path) + ["run.json"], in: ResultFolder(result), aside: result)
+        guard let unchanged = current.unchangedFiles()?.files else { return }
+        _ = try current.keep(unchanged.map(\.path) + ["run.json"], in: ResultFolder(result), aside: result)
     }
 
     /// Forgets the edit, and puts the model's result back, which the next run finds complete. Where nothing was kept that fits, the
@@ -98,13 +99,15 @@ public struct EditedLabels: Sendable, Hashable {
             try await journal.removeEdit(of: item.name)
             var notes: [String] = []
             var end = item.fingerprint == edit.fingerprint.hex ? "is made again" : "stays"
-            if item.fingerprint == edit.fingerprint.hex, ResultFolder(place.result).writtenFiles() != nil {
+            if item.fingerprint == edit.fingerprint.hex, let files = ResultFolder(place.result).writtenFiles() {
                 notes = try output.putInPlace(
                     place.result,
                     as: item.name,
                     recorded: try await journal.writtenFiles(of: item.id)
                 )
                 try FileSystem.flush(output.path)
+                // The run that replaces it has to know it as a result of the batch.
+                try await journal.replaceFiles(of: item.id, by: files)
                 notes += output.cleanUp(item.name)
                 // Options may have changed since that its labels do not depend on.
                 let isCurrent = ResultFolder(output.item(item.name)).fingerprint == edit.baseFingerprint

@@ -66,10 +66,17 @@ package struct ResultFolder {
     /// The files that Nocturne wrote, if the folder proves to be a result: its `result.json` lists its files, and every one
     /// of them is there with its digest. Nil for anything else, another program's `result.json` among it.
     package func writtenFiles() -> [ItemFile]? {
+        unchangedFiles().flatMap { unchanged, isWhole in isWhole ? unchanged : nil }
+    }
+
+    /// The files that `result.json` lists and that have their digests, with itself; and whether these are all. Nil for a folder that
+    /// has no result.
+    package func unchangedFiles() -> (files: [ItemFile], isWhole: Bool)? {
         guard let own = digest(of: "result.json"), FileSystem.kind(path + "/run.json") == .file, let record,
-            record.fingerprint.utf8.count == 64, record.files.allSatisfy(isUnchanged)
+            record.fingerprint.utf8.count == 64
         else { return nil }
-        return record.files + [own]
+        let unchanged = record.files.filter(isUnchanged)
+        return (unchanged + [own], unchanged.count == record.files.count)
     }
 
     /// The seconds that each stage took, as `run.json` has them; nil for a folder without this record.
