@@ -207,15 +207,19 @@ struct PreviewTests {
         #expect(farthest > 0 && farthest < 0.25)
     }
 
-    @Test("Each slice shows labels where the middle between them shows none, and a small label counts as a large one")
+    @Test("Slices show labels where the middle between them shows none; a small label counts, a single voxel hardly")
     func slicesWithLabels() throws {
-        // Three boxes along a diagonal: the middle of all lies in none of them.
-        let image = try Self.preview(boxes: [
-            (1, SIMD3(0, 0, 0), SIMD3(6, 5, 4)), (2, SIMD3(14, 11, 9), SIMD3(15, 12, 10)),
-        ])
+        // Along a diagonal: the middle of both lies in none of them.
+        let large = (UInt16(1), SIMD3(0, 0, 0), SIMD3(6, 5, 4))
+        let image = try Self.preview(boxes: [large, (2, SIMD3(14, 11, 9), SIMD3(15, 12, 10))])
         for panel in [20..<180, 220..<380, 420..<612] {
-            #expect(Self.middle(Self.green, image, panel) != nil, "the single voxel in columns \(panel)")
+            #expect(Self.middle(Self.red, image, panel) != nil, "the large label in columns \(panel)")
         }
+        // Another part of the large label, with a quarter of its voxels, and all of the small one are in the same axial slices.
+        let both = try Self.preview(boxes: [
+            large, (1, SIMD3(14, 11, 8), SIMD3(17, 14, 11)), (2, SIMD3(17, 11, 8), SIMD3(20, 14, 11)),
+        ])
+        #expect(Self.middle(Self.green, both, 20..<180) != nil)
         // Only a colour makes a label count.
         let uncoloured = try Self.preview(boxes: [
             (1, SIMD3(0, 0, 0), SIMD3(6, 5, 4)), (9, SIMD3(14, 11, 9), SIMD3(15, 12, 10)),

@@ -24,6 +24,8 @@ public struct PictureLegend: Sendable {
     static let mostEntries = 40
     /// Narrower pictures are placed on a wider ground, so that a name can be read.
     static let leastWidth = 240
+    /// Facts widen the ground of a narrow picture, up to this width in pixels.
+    private static let mostFactWidth = 640
     private static let ground = SIMD3<UInt8>(24, 24, 24)
 
     /// - Parameters:
@@ -37,12 +39,16 @@ public struct PictureLegend: Sendable {
     /// The picture with the legend below it; the picture itself if there is nothing to show.
     public func drawn(below picture: RGBImage) -> RGBImage {
         guard !entries.isEmpty || !facts.isEmpty || scale != nil else { return picture }
-        let width = max(picture.width, Self.leastWidth)
-        let size = min(max(width / 60, 12), 22)
+        let least = max(picture.width, Self.leastWidth)
+        let size = min(max(least / 60, 12), 22)
+        let width = max(least, min(facts.map { Self.width($0, size) }.max() ?? 0, Self.mostFactWidth) + size)
         let facts = placedFacts(width, size)
         let factRows = (facts.last?.row ?? -1) + 1
         var shown = Array(entries.prefix(Self.mostEntries))
-        if entries.count > shown.count {
+        // The row of this count would hold a single further entry.
+        if entries.count == shown.count + 1 {
+            shown = entries
+        } else if entries.count > shown.count {
             shown.append(Entry(text: "and \(entries.count - shown.count) more", color: Self.ground))
         }
         let longest = shown.map(\.text.count).max() ?? 0
@@ -69,6 +75,9 @@ public struct PictureLegend: Sendable {
     /// A fact at its column and row of the strip; `bar`: the length in pixels of the bar before it.
     private typealias PlacedFact = (text: String, bar: Int, x: Int, row: Int)
 
+    /// The width of a text in pixels: digits and small letters are narrower than three fifths of the size of the font.
+    private static func width(_ text: String, _ size: Int) -> Int { text.count * size * 3 / 5 }
+
     private func placedFacts(_ width: Int, _ size: Int) -> [PlacedFact] {
         var facts = facts.map { (text: $0, bar: 0) }
         if let scale, let bar = Self.bar(atMost: Double(width / 4) / scale), bar.mm * scale >= 1 {
@@ -77,8 +86,7 @@ public struct PictureLegend: Sendable {
         var placed: [PlacedFact] = []
         var (x, row) = (size / 2, 0)
         for fact in facts {
-            // Digits and small letters are narrower than three fifths of the size of the font.
-            let needed = fact.bar + (fact.bar > 0 ? size / 2 : 0) + fact.text.count * size * 3 / 5
+            let needed = fact.bar + (fact.bar > 0 ? size / 2 : 0) + Self.width(fact.text, size)
             if x > size / 2, x + needed > width { (x, row) = (size / 2, row + 1) }
             placed.append((fact.text, fact.bar, x, row))
             x += needed + 2 * size

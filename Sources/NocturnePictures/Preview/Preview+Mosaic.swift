@@ -36,7 +36,12 @@ extension Preview {
             let y = margin + place / columns * (height + 2 * margin)
             drawSlice(View(axis, sizes, x: x), of: sliced, greys, y: y, in: &image)
             let point = volume.geometry.affine(sliced.storedCentre(in: volume.geometry.shape))
-            PictureText(width: width, size: 14).draw(Self.position(point[axis], axis), in: &image, x: x + 4, y: y + 16)
+            let text = Self.position(point[axis], axis)
+            // Darker below the text: a slice may be as bright as its letters, which are at most 9 pixels wide.
+            for row in y..<min(y + 22, image.height) {
+                for column in x..<min(x + 8 + 9 * text.count, x + width) { image[column, row] &>>= 2 }
+            }
+            PictureText(width: width, size: 14).draw(text, in: &image, x: x + 4, y: y + 16)
         }
         return image
     }

@@ -28,4 +28,20 @@ struct PictureLegendTests {
         }
         #expect(heights == [36, 60, 84, 108])
     }
+
+    @Test("A long fact widens a narrow picture, and one entry more than the most is shown rather than counted")
+    func room() {
+        let picture = RGBImage(width: 100, height: 50)
+        var legend = PictureLegend(entries: [])
+        legend.facts = [String(repeating: "a", count: 50)]
+        #expect(legend.drawn(below: picture).width == 50 * 12 * 3 / 5 + 12)
+        let colors = (0..<42).map { SIMD3<UInt8>(200, 0, $0) }
+        let entries = colors.map { PictureLegend.Entry(text: "label", color: $0) }
+        func shown(_ count: Int) -> Int {
+            let drawn = PictureLegend(entries: Array(entries.prefix(count))).drawn(below: picture)
+            let seen = Set((0..<drawn.width * drawn.height).map { drawn[$0 % drawn.width, $0 / drawn.width] })
+            return colors.count(where: seen.contains)
+        }
+        #expect([40, 41, 42].map(shown) == [40, 41, 40])
+    }
 }
