@@ -235,6 +235,19 @@ class MeasureTests(PageTest):
         self.assertNotIn("image value", whole)
         self.assertNotIn("0.05 1", whole)
 
+    def test_regions_of_interest_have_columns_of_their_unit_and_are_no_parts_of_labels(self):
+        entries = [folder.volume_item(0, "small", (100, 100)), folder.volume_item(1, "large", (110, 110))]
+        entries[0]["measures"].append({"label": "roi:sphere", "measure": "volume", "value": 90000, "unit": "mm3"})
+        self.open(entries, "#item=small")
+        rows = self.browser.evaluate("""[...document.querySelectorAll('#measures tr')].map((row) =>
+            [...row.children].slice(0, 3).map((cell) => cell.firstChild.textContent))""")
+        self.assertEqual(rows[0], ["Label", "Volume (ml)", "Volume (mm³)"])
+        self.assertEqual(rows[1][1:], ["100", "–"])
+        self.assertEqual(rows[3][1:], ["–", "90,000"])
+        self.open(entries)
+        self.order("volume")
+        self.assertEqual(self.names(), ["large", "small"])
+
     def test_medians_have_columns_only_where_there_are_any(self):
         heads = "document.querySelectorAll('#all-measures thead th').length"
         self.open(folder.items(1), "#item=case-00000", spreads=[])

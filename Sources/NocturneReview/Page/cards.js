@@ -3,7 +3,7 @@
 (function (Review) {
   const { dom, format, model } = Review;
   const MINIMUM_WIDTH = 190;
-  const HEIGHT = 290;
+  const HEIGHT = 312;
   const GAP = 12;
   const EXTRA_ROWS = 3;
 

@@ -19,15 +19,20 @@
     return text;
   }
 
-  function valuesOf(entry, measure, label = null) {
-    return entry.measures.filter((each) => each.measure === measure && typeof each.value === "number"
-      && (label === null || each.label === label)).map((each) => each.value);
+  function valuesOf(entry, measure) {
+    return entry.measures.filter((each) => each.measure === measure && typeof each.value === "number")
+      .map((each) => each.value);
   }
 
-  /* The volume of a label in ml; without a label, the sum of all labels. */
+  /* The volume of a label in ml; without a label, the sum of all labels. Regions of interest, whose volumes are in mm³, are no
+     parts of that sum: they count where there is no label. */
   function volumeOf(entry, label) {
-    const values = valuesOf(entry, "volume", label);
-    return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+    const own = entry.measures.filter((each) => each.measure === "volume" && typeof each.value === "number"
+      && (label === null || each.label === label));
+    const sum = (list) => list.reduce((total, each) => total + each.value, 0);
+    const labels = own.filter((each) => each.unit === "ml");
+    if (labels.length > 0) return sum(labels);
+    return own.length === 0 ? null : sum(own) / 1000;
   }
 
   /* Of a classification the score of the leading class; of a volume the lowest mean probability of a label; of several

@@ -22,18 +22,19 @@
   }
 
   function byLabel(entry, measures, id) {
-    const names = [...new Set(measures.map((each) => each.measure))];
-    if (id === "measures") names.sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
-    const units = new Map(measures.map((each) => [each.measure, each.unit]));
+    /* Regions of interest may have another unit than labels: each unit has its column. */
+    const key = (each) => `${each.measure}\n${each.unit}`;
+    const columns = [...new Map(measures.map((each) => [key(each), each])).values()];
+    if (id === "measures") columns.sort((a, b) => FIRST.indexOf(a.measure) - FIRST.indexOf(b.measure));
     const labels = new Map(measures.map((each) => [each.label, new Map()]));
-    for (const each of measures) labels.get(each.label).set(each.measure, each);
+    for (const each of measures) labels.get(each.label).set(key(each), each);
     const rows = [...labels].map(([label, own]) => {
-      const found = names.map((name) => own.get(name)).map((each) => each && { each, ...judged(entry, each) });
+      const found = columns.map((column) => own.get(key(column))).map((each) => each && { each, ...judged(entry, each) });
       return dom.el("tr", { class: found.some((one) => one && one.isFar) ? "far" : null },
         dom.el("th", { scope: "row", text: format.label(label) }), found.map((one) => cell(one)));
     });
     return dom.el("div", { class: "scroll" }, dom.el("table", { id },
-      head(["Label", ...names.map((name) => format.measureHead(name, units.get(name)))]), dom.el("tbody", {}, rows)));
+      head(["Label", ...columns.map((column) => format.measureHead(column.measure, column.unit))]), dom.el("tbody", {}, rows)));
   }
 
   function cell(found) {

@@ -95,7 +95,8 @@
       dom.el("tr", {}, dom.el("th", { scope: "row", text: model.id }),
         dom.el("td", { text: `${model.name}, version ${model.version}` })));
     return dom.el("details", { id: "about" },
-      dom.el("summary", { text: `${format.plural(batch.models.length, "model", "models")}, options and version` }),
+      dom.el("summary", { text: models.length > 0
+        ? `${format.plural(models.length, "model", "models")}, options and version` : "Options and version" }),
       dom.el("p", { text: `Nocturne ${batch.version}, batch ${batch.batch}` }),
       models.length > 0 && dom.el("h2", { text: "Models" }),
       models.length > 0 && dom.el("table", {}, dom.el("tbody", {}, models)),
