@@ -59,6 +59,9 @@ public struct StackCorrection: Sendable, Hashable {
                     + "\(own: figure(geometry.spacing.z)) mm, \(own: counted(interpolatedPlanes, "plane")) interpolated"
             )
         }
+        if geometry.shape.x > storedShape.x || geometry.shape.y > storedShape.y {
+            parts.append("voxels outside the slices have the smallest value, and count in measures")
+        }
         let (from, to) = (storedShape, geometry.shape)
         return Note(
             "dicom.resampled",

@@ -42,7 +42,10 @@ package struct ClassificationReport {
     private func source(on page: PDFPage, y start: Double) -> Double {
         var y = start
         let width = page.width - 2 * margin
-        let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
+        // Upright, as it is shown: orientations from 5 on exchange the sides.
+        let sides = (result.source.widthPx, result.source.heightPx)
+        let (pictureWidth, pictureHeight) = result.source.orientation < 5 ? sides : (sides.1, sides.0)
+        let source = ReportText.picture(result.source.name, pictureWidth, pictureHeight)
         page.paragraph(page.shortened(source, width: width, size: 9), y: y, size: 9)
         y += 12
         // Shortened, like all that can have any length: the report has one page.

@@ -201,7 +201,11 @@ package struct InputInspection: Sendable {
         let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
         if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }
         if let slope = first?.plane.rescaleSlope, let intercept = first?.plane.rescaleIntercept {
-            details.append("rescale slope \(slope), intercept \(intercept)")
+            let isSame = series.slices.allSatisfy {
+                $0.plane.rescaleSlope == slope && $0.plane.rescaleIntercept == intercept
+            }
+            let others = isSame ? "" : " in the first slice; others differ"
+            details.append("rescale slope \(slope), intercept \(intercept)\(others)")
         }
         if let center = first?.plane.windowCenter, let width = first?.plane.windowWidth {
             details.append("window centre \(center), width \(width)")
