@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -177,6 +179,16 @@ class GeneratedPages(unittest.TestCase):
         self.assertIn("## picture\n\nCopy it.", text)
         self.assertIsNotNone(failure_codes.page(HERE.parents[1] / "Sources"))
         self.assertEqual(failure_codes.remedies('static let exact = [\n"a.b":\n "One "\n + "two.",')[1], {"a.b": "One two."})
+
+
+class Readme(unittest.TestCase):
+    def test_the_result_shown_is_that_of_the_sample_model(self) -> None:
+        top = HERE.parents[1]
+        shown = re.search(r'"digest": "([0-9a-f]+)…"', (top / "README.md").read_text())
+        digest = hashlib.sha256((top / "Samples/Models/urinary-tract-ct/model.json").read_bytes()).hexdigest()
+        self.assertIsNotNone(shown)
+        # Of another model, the other figures are out of date too.
+        self.assertTrue(digest.startswith(shown[1]), digest)
 
 
 class Site(unittest.TestCase):

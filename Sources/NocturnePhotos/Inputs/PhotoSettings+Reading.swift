@@ -23,7 +23,7 @@ extension JSONFields {
     }
 
     private func threeColors(_ key: String) throws(Fault) -> [Double] {
-        // What colours are subtracted by or divided by: more than single precision is no such number.
+        // Within single precision, in which the network computes.
         try numbers(value(key), key, count: 3, in: -1e38...1e38)
     }
 }
