@@ -8,7 +8,7 @@ struct DescribedVolume {
     let byteOrder: VolumeFileHeader.ByteOrder
     let shape: VolumeShape
     let placement: Placement
-    var labelNames: [UInt16: String] = [:]
+    var labels: [UInt16: VolumeFileHeader.Label] = [:]
 
     /// Where the voxels lie in the patient.
     struct Placement {
@@ -92,7 +92,7 @@ struct DescribedVolume {
             // NIFTI_UNITS_MM.
             unitsCode: 2,
             extensions: [],
-            labelNames: labelNames,
+            labels: labels,
             dataOffset: dataOffset,
             dataPath: dataPath
         )

@@ -126,7 +126,7 @@ struct NIfTIHeaderParser {
             intentCode: fields.code(at: layout.intentCode),
             unitsCode: fields.units,
             extensions: extensions,
-            labelNames: NIfTILabelTable.names(in: extensions),
+            labels: NIfTILabelTable.labels(in: extensions),
             dataOffset: dataOffset,
             dataPath: dataPath
         )

@@ -83,19 +83,20 @@ enum NIfTILabelTable {
         return result
     }
 
-    /// The names of labels in a header's tables, by value; empty without a table.
-    static func names(in extensions: [VolumeFileHeader.Extension]) -> [UInt16: String] {
+    /// The labels in a header's tables, by value; empty without a table.
+    static func labels(in extensions: [VolumeFileHeader.Extension]) -> [UInt16: VolumeFileHeader.Label] {
         extensions.filter(\.mayHoldLabels)
-            .reduce(into: [:]) { $0.merge(names(in: $1.bytes)) { first, _ in first } }
+            .reduce(into: [:]) { $0.merge(labels(in: $1.bytes)) { first, _ in first } }
     }
 
-    /// Reads names from tables that Connectome Workbench, TotalSegmentator and Nocturne write: by value; empty for a text that is not
-    /// a table of labels. Only `Label` elements are looked at: their `Key`, and their text with CDATA and the five entities of XML.
+    /// Reads tables that Connectome Workbench, TotalSegmentator and Nocturne write: by value; empty for a text that is not
+    /// a table of labels. Only `Label` elements are looked at: their `Key` and colour, and their text with CDATA and the five entities
+    /// of XML.
     ///
     /// Labels without a name, "???" and value 0 are left out.
-    static func names(in bytes: [UInt8]) -> [UInt16: String] {
+    static func labels(in bytes: [UInt8]) -> [UInt16: VolumeFileHeader.Label] {
         let text = String(decoding: bytes, as: UTF8.self)
-        var names: [UInt16: String] = [:]
+        var labels: [UInt16: VolumeFileHeader.Label] = [:]
         var rest = text[...]
         while let start = rest.firstRange(of: "<Label ") {
             rest = rest[start.upperBound...]
@@ -105,16 +106,19 @@ enum NIfTILabelTable {
             guard !attributes.hasSuffix("/"), let end = rest.firstRange(of: "</Label>") else { continue }
             let name = plain(rest[..<end.lowerBound])
             rest = rest[end.upperBound...]
-            guard let value = key(attributes), value > 0, !name.isEmpty, name != "???" else { continue }
-            names[value] = name
+            guard let value = attribute("Key", attributes).flatMap({ UInt16($0) }), value > 0, !name.isEmpty,
+                name != "???"
+            else { continue }
+            let color = ["Red", "Green", "Blue"].compactMap { attribute($0, attributes).flatMap { Double($0) } }
+            labels[value] = VolumeFileHeader.Label(name: name, color: LabelColor(fractions: color))
         }
-        return names
+        return labels
     }
 
-    private static func key(_ attributes: Substring) -> UInt16? {
-        guard let start = attributes.firstRange(of: "Key=\"") else { return nil }
+    private static func attribute(_ name: String, _ attributes: Substring) -> Substring? {
+        guard let start = attributes.firstRange(of: name + "=\"") else { return nil }
         let rest = attributes[start.upperBound...]
-        return rest.firstIndex(of: "\"").flatMap { UInt16(rest[..<$0]) }
+        return rest.firstIndex(of: "\"").map { rest[..<$0] }
     }
 
     /// Text without markup, and without spaces at its ends.
@@ -135,6 +139,25 @@ enum NIfTILabelTable {
     private static func unescaped(_ text: Substring) -> String {
         [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
             .reduce(String(text)) { $0.replacing($1.0, with: $1.1) }
+    }
+}
+
+extension VolumeFileHeader {
+    /// A label that a header names.
+    public struct Label: Hashable, Sendable {
+        /// Not empty.
+        public let name: String
+        /// Nil where the header states none.
+        public let color: LabelColor?
+    }
+}
+
+extension LabelColor {
+    /// Red, green and blue, each from 0 to 1; nil for other numbers.
+    init?(fractions: [Double]) {
+        guard fractions.count == 3, fractions.allSatisfy((0...1).contains) else { return nil }
+        let levels = fractions.map { UInt8(($0 * 255).rounded()) }
+        self.init(red: levels[0], green: levels[1], blue: levels[2])
     }
 }
 

@@ -39,7 +39,7 @@ struct NRRDHeader {
             byteOrder: try byteOrder(type),
             shape: try shape(),
             placement: try placement(),
-            labelNames: labelNames
+            labels: labels
         )
         return try volume.open(fields.path, try storage(), assumesOrientation: assumesOrientation)
     }
@@ -158,17 +158,18 @@ struct NRRDHeader {
 
     // MARK: Labels
 
-    /// The names that 3D Slicer writes with a segmentation.
-    private var labelNames: [UInt16: String] {
-        var names: [UInt16: String] = [:]
+    /// The names and colours that 3D Slicer writes with a segmentation.
+    private var labels: [UInt16: VolumeFileHeader.Label] {
+        var labels: [UInt16: VolumeFileHeader.Label] = [:]
         for index in 0..<pairs.count {
             guard let value = pairs["Segment\(index)_LabelValue"] else { break }
             guard let value = UInt16(value.trimmed), value > 0, let name = pairs["Segment\(index)_Name"]?.trimmed,
                 !name.isEmpty
             else { continue }
-            names[value] = name
+            let color = pairs["Segment\(index)_Color"]?.split(separator: " ").compactMap { Double($0) }
+            labels[value] = VolumeFileHeader.Label(name: name, color: LabelColor(fractions: color ?? []))
         }
-        return names
+        return labels
     }
 
     // MARK: Storage

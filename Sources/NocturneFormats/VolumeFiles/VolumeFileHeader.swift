@@ -132,12 +132,15 @@ public struct VolumeFileHeader: Hashable, Sendable {
     public let unitsCode: Int
     /// Blocks after the header, in the order of the file.
     public let extensions: [Extension]
-    /// The names of labels that the header gives, by value; empty where it gives none.
-    public let labelNames: [UInt16: String]
+    /// The labels that the header names, by value; empty where it names none.
+    public let labels: [UInt16: Label]
     /// The offset of the voxels in ``dataPath``, counted after decompression.
     public let dataOffset: Int
     /// The file that holds the voxels: the file itself, or the image of a pair.
     public let dataPath: String
+
+    /// The names of ``labels``, by value.
+    public var labelNames: [UInt16: String] { labels.mapValues(\.name) }
 
     /// The number of voxels along i, j and k.
     public var shape: VolumeShape { geometry.shape }

@@ -70,7 +70,7 @@ struct ExistingLabel: Sendable {
                     number: Int(value),
                     name: name,
                     description: "",
-                    color: nil,
+                    color: map.colors[value],
                     code: nil,
                     kind: "",
                     volume: 0

@@ -10,6 +10,8 @@ struct NamedLabelMap: Sendable {
     let labels: LabelVolume
     /// By value: the labels that the map has or that a file names.
     let names: [UInt16: String]
+    /// By value: those that the map's header states.
+    let colors: [UInt16: LabelColor]
 
     /// How its values were read.
     let notes: [Note]
@@ -49,6 +51,7 @@ struct NamedLabelMap: Sendable {
             )
         }
         self.names = names
+        colors = read.header.labels.compactMapValues(\.color)
     }
 }
 

@@ -5,16 +5,16 @@ import NocturneFormats
 import NocturneTestSupport
 import Testing
 
-@Suite("Names in the header of a label map")
+@Suite("Labels in the header of a label map")
 struct NIfTILabelNamesTests {
-    @Test("Names are read as they were written")
+    @Test("Names and colours are read as they were written")
     func roundTrip() throws {
         let names = ["kidney_right", "A & B <c>", "end ]]> of CDATA", "Leber, links", "数"]
         let labels = names.enumerated().map {
             NIfTIWriter.Label(
                 value: UInt16($0.offset * 3 + 1),
                 name: $0.element,
-                color: LabelColor(red: 1, green: 2, blue: 3)
+                color: LabelColor(red: 1, green: UInt8($0.offset), blue: 255)
             )
         }
         let geometry = VolumeGeometry(shape: VolumeShape(x: 2, y: 2, z: 2), affine: .identity)
@@ -24,6 +24,7 @@ struct NIfTILabelNamesTests {
             try NIfTIWriter.writeLabels(map, names: labels, forms: nil, to: path, scope: .serial())
             let header = try VolumeFileReader.readHeader(at: path)
             #expect(header.labelNames == Dictionary(uniqueKeysWithValues: labels.map { ($0.value, $0.name) }))
+            #expect(labels.allSatisfy { header.labels[$0.value]?.color == $0.color })
         }
     }
 

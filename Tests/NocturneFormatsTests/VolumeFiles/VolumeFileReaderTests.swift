@@ -176,6 +176,13 @@ struct VolumeFileReaderTests {
         #expect(read.header.labelNames == [1: "left kidney", 3: "tumour: primary"])
         #expect(read.labels.voxels.array().filter { $0 == 1 }.count == 5)
         #expect(read.labels.voxels.array().filter { $0 == 3 }.count == 3)
+        var bytes = try FileSystem.read(path)
+        let place = try #require(bytes.firstRange(of: Array("Segment0_LabelValue".utf8))).lowerBound
+        bytes.insert(contentsOf: Array("Segment0_Color:=0.2 0.4 1\n".utf8), at: place)
+        try TemporaryFolder.with { folder in
+            let labels = try VolumeFileReader.readHeader(at: folder.write(bytes, to: "a.seg.nrrd").path).labels
+            #expect(labels[1]?.color?.description == "#3366ff" && labels[3]?.color == nil)
+        }
     }
 
     @Test(

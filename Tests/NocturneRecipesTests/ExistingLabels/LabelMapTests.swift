@@ -133,6 +133,7 @@ struct LabelMapTests {
         )
         try await bench.run()
         #expect(try bench.labels("m").map { $0["name"] as? String } == ["liver", "label 7"])
+        #expect(try bench.labels("m").map { $0["color"] as? String } == ["#010203", nil])
         let notes = try bench.result("m")["notes"] as? [String] ?? []
         #expect(notes.contains { $0.contains("no image of this label map was found") })
 
