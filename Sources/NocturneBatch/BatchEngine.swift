@@ -106,7 +106,7 @@ public struct BatchEngine: Sendable {
         // What can be refused without the folder is checked before it is made: a mistyped path leaves nothing behind.
         let place = try await pools.blocking.run { [recipes, options] in
             let place = OutputFolder.Place(output)
-            try place.check(inputs: options.description.inputs, home: OutputFolder.Place.home)
+            try place.check(inputs: options.description.inputs)
             try output.checkReportsAreOwn()
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place

@@ -32,9 +32,6 @@ public struct DividedBatch: Sendable {
         /// How often Slurm has started a task for it.
         public let starts: Slurm.TaskStarts
 
-        /// Whether items wait in it.
-        public var isOpen: Bool { state != .finished }
-
         /// Reads the journal and the lock of a shard.
         /// - Parameters:
         ///   - plan: the shard as it was planned.
@@ -91,15 +88,9 @@ public struct DividedBatch: Sendable {
     /// - Throws: ``BatchError`` for a folder without a batch; `JournalError`.
     public static func read(_ output: OutputFolder) async throws -> DividedBatch? {
         guard let plan = try await output.shardPlan() else { return nil }
-        return try await DividedBatch(output, plan)
-    }
-
-    private init(_ output: OutputFolder, _ plan: ShardPlan) async throws {
-        self.output = output
-        self.plan = plan
         var shards: [Shard] = []
         for shard in plan.shards { shards.append(try await Shard(shard, of: output)) }
-        self.shards = shards
+        return DividedBatch(output: output, plan: plan, shards: shards)
     }
 
     /// All items of the batch as they stand, in the order of discovery, and the parts of completed ones, by their ids.
@@ -125,5 +116,5 @@ public struct DividedBatch: Sendable {
     var readable: [Shard] { shards.filter { $0.state != .lost } }
 
     /// The shards in which items wait.
-    public var open: [Shard] { shards.filter(\.isOpen) }
+    public var open: [Shard] { shards.filter { $0.state != .finished } }
 }

@@ -3,12 +3,7 @@ import NocturneOutput
 public import NocturneSystem
 
 /// Slurm, as the commands of this machine reach it.
-public struct Slurm: Sendable {
-    private let time: any TimeSource
-
-    /// - Parameter time: for pauses between queries.
-    public init(time: any TimeSource = SystemTime()) { self.time = time }
-
+public enum Slurm {
     /// The most tasks that an array may have; nil where Slurm does not state it.
     public static func mostTasks() -> Int? {
         guard let answer = try? call("scontrol", ["show", "config"]), answer.succeeded else { return nil }
@@ -26,9 +21,10 @@ public struct Slurm: Sendable {
     }
 
     /// Submits a script. A controller that is busy or restarts is tried four more times, after 5 to 40 s.
+    /// - Parameter time: for pauses between attempts.
     /// - Returns: the number of the job.
     /// - Throws: ``BatchError`` with Slurm's message; `CancellationError`.
-    public func submit(_ script: String, _ options: [String]) async throws -> String {
+    public static func submit(_ script: String, _ options: [String], _ time: any TimeSource) async throws -> String {
         var attempt = 0
         while true {
             let answer = try Self.call("sbatch", ["--parsable"] + options, input: script)
@@ -45,7 +41,7 @@ public struct Slurm: Sendable {
 
     /// Asks Slurm whether and when it would start a script.
     /// - Throws: ``BatchError`` with Slurm's message.
-    public func test(_ script: String, _ options: [String]) throws -> String {
+    public static func test(_ script: String, _ options: [String]) throws -> String {
         let answer = try Self.call("sbatch", ["--test-only"] + options, input: script)
         guard answer.succeeded else { throw Self.refusal(answer.errors) }
         return (answer.errors + answer.output).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -184,7 +180,7 @@ extension Slurm {
         /// Puts the task back into the queue. Slurm ends this process then.
         /// - Parameter node: a machine that cannot process it, and is not to get it again; nil for none.
         /// - Throws: ``BatchError`` with Slurm's message.
-        public func requeue(excluding node: String? = nil) throws {
+        public func requeue(excluding node: String?) throws {
             var commands = "requeue \(job)\n"
             if let node {
                 let details = try Slurm.call("scontrol", ["show", "job", "-o", job]).output

@@ -37,10 +37,4 @@ extension Journal {
         change(&record)
         if record != before { try set(.crashes, to: record) }
     }
-
-    /// How long items took so far.
-    public func pace() throws(JournalError) -> LearnedPace { try value(of: .pace) ?? LearnedPace() }
-
-    /// Records how long items took. Durable when it returns.
-    public func keep(_ pace: LearnedPace) throws(JournalError) { try set(.pace, to: pace) }
 }

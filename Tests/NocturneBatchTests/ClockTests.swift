@@ -28,8 +28,10 @@ struct ClockTests {
         // An item may wait for the 30 s of the two others; on a busy machine each second of the monitors, which takes no time
         // here, comes many times meanwhile. The clock is set by a day.
         #expect(seconds.count == 3 && seconds.allSatisfy { (30...40_000).contains($0) }, "\(completed)")
-        let pace = try await Journal.with(path: batch.output.journal, readsCopy: { true }) { try await $0.pace() }
-        let learned = try #require(pace.seconds(model: "text", steps: 1))
+        let pace = try await Journal.with(path: batch.output.journal, readsCopy: { true }) {
+            try await $0.value(of: .pace)
+        }
+        let learned = try #require(pace?.seconds(model: "text", steps: 1))
         #expect((1...40_000).contains(learned), "\(learned)")
     }
 }

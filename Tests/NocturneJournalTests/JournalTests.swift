@@ -162,14 +162,14 @@ struct JournalTests {
     func settings() async throws {
         try await withJournal { journal in
             #expect(try await journal.value(of: .pace) == nil)
-            #expect(try await journal.pace() == LearnedPace())
             var pace = LearnedPace()
             pace.learn(model: "organs", seconds: 10, steps: 5)
             for bytes in [10, 30, 20] { pace.learn(model: "organs", diskBytes: bytes, predicted: 300) }
-            try await journal.keep(pace)
-            #expect(try await journal.pace().seconds(model: "organs", steps: 3) == 6)
-            #expect(try await journal.pace().diskBytes(model: "organs", predicted: 1000) == 200)
-            #expect(try await journal.pace().diskBytes(model: "others", predicted: 1000) == 1000)
+            try await journal.set(.pace, to: pace)
+            let stored = try #require(try await journal.value(of: .pace))
+            #expect(stored.seconds(model: "organs", steps: 3) == 6)
+            #expect(stored.diskBytes(model: "organs", predicted: 1000) == 200)
+            #expect(stored.diskBytes(model: "others", predicted: 1000) == 1000)
             // As version 0.1.0 has stored it.
             let earlier = Data("{\"secondsPerStep\":{\"organs\":2}}".utf8)
             #expect(try JSONDecoder().decode(LearnedPace.self, from: earlier).seconds(model: "organs", steps: 3) == 6)

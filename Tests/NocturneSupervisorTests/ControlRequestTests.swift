@@ -38,8 +38,8 @@ struct ControlRequestTests {
     func addressed() throws {
         let lock = try BatchLock(output, run: "run 1")
         try write(BatchLock.Holder(process: stranger(), run: "run 1"))
-        #expect(try ControlRequest.send(.stop, to: output) == .left)
-        #expect(try ControlRequest.send(.cancelItems(["a", "b"]), to: output) == .left)
+        #expect(try !ControlRequest.send(.stop, to: output))
+        #expect(try !ControlRequest.send(.cancelItems(["a", "b"]), to: output))
         let heard = Mutex<Set<ControlRequest.Action>>([])
         let listener = ControlRequestListener(output, run: "run 1") { action in
             heard.withLock { #expect($0.insert(action).inserted) }
@@ -54,7 +54,7 @@ struct ControlRequestTests {
         let others: Set<ControlRequest.Action> = [
             .pause(pause), .endPause, .approve, .putFirst(FirstRequest(["b", "a"], now: true)),
         ]
-        for action in others { #expect(try ControlRequest.send(action, to: output) == .left) }
+        for action in others { #expect(try !ControlRequest.send(action, to: output)) }
         heard.withLock { $0 = [] }
         listener.look()
         #expect(heard.withLock { $0 } == others)
@@ -111,8 +111,8 @@ struct ControlRequestTests {
         }
         async let heard = listener.listen(time: time) { await until { stopped.isCancelled } }
         #expect(await until { time.sleeperCount == 1 })
-        let delivery = try ControlRequest.send(.stop, to: output)
-        #expect(delivery == .left && !stopped.isCancelled)
+        let isSignalled = try ControlRequest.send(.stop, to: output)
+        #expect(!isSignalled && !stopped.isCancelled)
         time.advance(by: ControlRequestListener.interval)
         let isHeard = try await heard
         #expect(isHeard)

@@ -31,8 +31,7 @@ package struct CircuitBreaker: Sendable {
     private struct Recent {
         /// The names of those of which it is true; nil for the others.
         private var items: [String?] = []
-        private var trueCount = 0
-        var count: Int { trueCount }
+        private(set) var trueCount = 0
 
         /// - Returns: the names of the items of which it is true, once they are at least the share.
         mutating func add(_ name: String, _ isTrue: Bool, _ limit: StopRules.Share?) -> [String]? {
@@ -76,7 +75,8 @@ package struct CircuitBreaker: Sendable {
 
     /// How many names it keeps: no more than the rules look at.
     package var keptNames: Int {
-        (sameCode?.names.count ?? 0) + maps.values.reduce(0) { $0 + $1.empty.count } + failed.count + outside.count
+        (sameCode?.names.count ?? 0) + maps.values.reduce(0) { $0 + $1.empty.count } + failed.trueCount
+            + outside.trueCount
     }
 
     /// How many active items may still end after a rule has stopped the run, and before the first good item.

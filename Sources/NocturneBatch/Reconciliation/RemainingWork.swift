@@ -65,7 +65,7 @@ package struct PlannedBatch: Sendable {
     /// What the batch was started with; nil where the folder holds no batch.
     package let description: BatchDescription?
     /// Digests of the keys of items that were removed from the batch.
-    let removed: [String]
+    package let removed: [String]
 
     /// - Throws: ``BatchError`` for a batch of another user, and for a divided batch, whose shards have their own journals; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> PlannedBatch {
@@ -83,11 +83,6 @@ package struct PlannedBatch: Sendable {
             description: try await journal.value(of: .batchDescription),
             removed: try await journal.value(of: .removedItems) ?? []
         )
-    }
-
-    /// Leaves out items that were removed from the batch, with a note about them.
-    package func leaveOutRemoved(_ found: inout Discovery) throws {
-        try found.leaveOut(removed: removed, from: journal.found)
     }
 
     /// What a run does about an item.

@@ -45,25 +45,20 @@ extension AdmissionStateMachine {
     package mutating func startFailed(_ id: Int64, _ failure: StartFailure, _ now: Duration) -> [Action] {
         guard let item = active.removeValue(forKey: id) else { return [] }
         removeFromWaits(id)
+        var end: String?
         switch failure {
         case .failed(let reason): return [.settle(id, .failed(reason))]
-        case .cancelled(let isRecorded):
-            if isRecorded { return [.settle(id, .interrupted)] }
-            retries.append(item.again(from: now))
-        case .diskFull where !settings.stopsWhenFull:
-            noteRefusal(now)
-            retries.append(item.again(from: now))
-        case .diskFull:
-            retries.append(item.again(from: now))
-            isDraining = true
-            return [.drain(.journal("no space on the disk for the journal"))]
-        case .journal(let reason):
-            // What is active is brought to its end.
-            retries.append(item.again(from: now))
-            isDraining = true
-            return [.drain(.journal(reason))]
+        case .cancelled(isRecorded: true): return [.settle(id, .interrupted)]
+        case .cancelled: break
+        case .diskFull where !settings.stopsWhenFull: noteRefusal(now)
+        case .diskFull: end = "no space on the disk for the journal"
+        case .journal(let reason): end = reason
         }
-        return []
+        retries.append(item.again(from: now))
+        guard let end else { return [] }
+        // What is active is brought to its end.
+        isDraining = true
+        return [.drain(.journal(end))]
     }
 
     // MARK: Ends of items
@@ -121,11 +116,8 @@ extension AdmissionStateMachine {
     /// The disk is full. What the item has written goes, so that others fit, and it comes again after them, alone.
     private mutating func whenFull(_ item: inout Active, _ reason: ItemReason, _ now: Duration) -> [Action] {
         noteRefusal(now)
-        let wasAlone = active.count == 1
-        var full = item.fullDisk ?? FullDisk(freeBytes: item.freeBytes)
-        if wasAlone { full.timesAlone += 1 }
-        full.freeBytes = item.freeBytes
-        item.fullDisk = full
+        let timesAlone = (item.fullDisk?.timesAlone ?? 0) + (active.count == 1 ? 1 : 0)
+        item.fullDisk = FullDisk(timesAlone: timesAlone, freeBytes: item.freeBytes)
         item.returns = item.again(from: now)
         return [.discardStaging(item.item.id), .putBack(item.item.id, reason)]
     }

@@ -95,22 +95,23 @@ extension AdmissionStateMachine {
             return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
         }
         if let reason = failure(candidate.fullDisk) { return .fails(reason) }
-        func shortage(_ refusal: DiskRefusal?) -> WaitReason {
-            .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal, place: measurement.place))
+        func shortage(_ refusal: DiskRefusal?) -> DiskShortage {
+            DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal, place: measurement.place)
         }
         // No item fits, not even the smallest one.
         if free < settings.diskSpareBytes, active.isEmpty {
             return .act(withoutSpace(item, shortage(nil), conditions.now))
         }
-        if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : shortage(nil)) }
+        if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : .disk(shortage(nil))) }
         guard refusals > 0 else { return nil }
         // Whatever the free space is, writing has failed: an attempt has to succeed, and not at once.
         if conditions.now < diskTrustedFrom {
-            note(shortage(measurement.refusal), of: item.id)
-            return .act(wait(for: shortage(measurement.refusal), until: diskTrustedFrom))
+            let reason = WaitReason.disk(shortage(measurement.refusal))
+            note(reason, of: item.id)
+            return .act(wait(for: reason, until: diskTrustedFrom))
         }
         if let refused = measurement.refusedBytes, wanted >= refused {
-            return .waits(shortage(measurement.refusal))
+            return .waits(.disk(shortage(measurement.refusal)))
         }
         if let granted = measurement.grantedBytes, wanted <= granted { return nil }
         return .act(.measure(diskBytes: wanted, attempt: true, memory: false))
@@ -164,12 +165,9 @@ extension AdmissionStateMachine {
         return .settle(waiting.item.id, .failed(ItemReason(.diskFull, text)))
     }
 
-    private mutating func withoutSpace(_ item: PendingItem, _ reason: WaitReason, _ now: Duration) -> Action {
-        note(reason, of: item.id)
-        guard case .disk(let shortage) = reason, let end = endWithoutSpace(shortage, now) else {
-            return wait(for: reason)
-        }
-        return end
+    private mutating func withoutSpace(_ item: PendingItem, _ shortage: DiskShortage, _ now: Duration) -> Action {
+        note(.disk(shortage), of: item.id)
+        return endWithoutSpace(shortage, now) ?? wait(for: .disk(shortage))
     }
 
     /// The end of a run in which nothing is active and nothing can be started for want of space; nil while that is waited for.

@@ -105,9 +105,9 @@ extension AdmissionStateMachine {
     /// The disk became full while an item was active. It is alone from then on: what fills the disk then is the item's own.
     package struct FullDisk: Hashable, Sendable {
         /// How often it happened while nothing else was active.
-        package var timesAlone = 0
+        package let timesAlone: Int
         /// The free space when the item was started the last time.
-        package var freeBytes: Int
+        package let freeBytes: Int
     }
 
     /// An item that was started.

@@ -88,9 +88,6 @@ package struct AdmissionStateMachine: Sendable {
     /// How many items are known: they wait or are active.
     var knownCount: Int { passedOver.count + coming.count + retries.count + active.count }
 
-    /// The ids of the next items of the queue.
-    func comingItems(_ count: Int) -> [Int64] { coming.prefix(count).map(\.id) }
-
     // MARK: Deciding
 
     /// What is to be done next. To be asked again after each action, and whenever something has changed.

@@ -24,36 +24,19 @@ package struct MemoryAvailability: Sendable {
 
     /// - Parameters:
     ///   - bytes: what is needed.
-    ///   - available: less what active items will still take.
-    ///   - limit: of the machine and its groups.
-    ///   - resident: of this process.
-    ///   - heldByItems: what will come back when the active items have ended.
-    ///   - isAmongOthers: whether other items are active.
-    package init(bytes: Int, available: Int, limit: Int, resident: Int, heldByItems: Int = 0, isAmongOthers: Bool) {
-        self.bytes = bytes
-        self.available = available
-        self.heldByItems = heldByItems
-        self.limit = limit
-        self.resident = resident
-        self.isAmongOthers = isAmongOthers
-    }
-
-    /// - Parameters:
+    ///   - reading: of the machine and its groups, and of this process.
     ///   - leasedBytes: by the active items, without the item in question.
     ///   - engineBytes: what the process takes when nothing is active.
+    ///   - isAmongOthers: whether other items are active.
     package init(bytes: Int, reading: MemoryReading, leasedBytes: Int, engineBytes: Int, isAmongOthers: Bool) {
-        let resident = reading.anonymousBytes ?? reading.residentBytes ?? 0
+        (self.bytes, self.isAmongOthers) = (bytes, isAmongOthers)
+        limit = reading.limitBytes ?? .max / 2
+        resident = reading.anonymousBytes ?? reading.residentBytes ?? 0
         let held = max(0, resident - engineBytes)
         // What was leased and is not resident yet will be taken: it is not available to others.
         let outstanding = max(0, leasedBytes - held)
-        self.init(
-            bytes: bytes,
-            available: (reading.availableBytes ?? .max / 2) - outstanding,
-            limit: reading.limitBytes ?? .max / 2,
-            resident: resident,
-            heldByItems: held + outstanding,
-            isAmongOthers: isAmongOthers
-        )
+        available = (reading.availableBytes ?? .max / 2) - outstanding
+        heldByItems = held + outstanding
     }
 
     /// Without side effects: the same figures give the same verdict.

@@ -63,7 +63,8 @@ extension Scheduler {
         if let plan = plans[id] { return plan }
         // The plan of an item that waits for long is not kept, but made once more when it is started.
         if plans.count > machine.settings.lookahead { plans = [:] }
-        let ids = [id] + machine.comingItems(Scheduler.itemsPlannedTogether).filter { $0 != id && plans[$0] == nil }
+        let next = machine.coming.prefix(Scheduler.itemsPlannedTogether).map(\.id)
+        let ids = [id] + next.filter { $0 != id && plans[$0] == nil }
         let found = try await context.journal.discovered(ids)
         for id in ids { plans[id] = await reusing(id, found[id]) }
         if let plan = plans[id] { return plan }
@@ -163,7 +164,7 @@ extension Scheduler {
 
     private func complete(_ id: Int64, _ seconds: Double, _ product: ItemProduct) async {
         // Without a deadline once at the end is enough.
-        if deadline != nil { try? await context.journal.keep(machine.pace) }
+        if deadline != nil { try? await context.journal.set(.pace, to: machine.pace) }
         var event = BatchEvent(.itemCompleted, item: items[id]?.name, because: product.origin)
         event.seconds = (seconds * 1000).rounded() / 1000
         event.objects = product.objects

@@ -59,7 +59,7 @@ actor Scheduler: ItemEndReceiver {
         deadline = context.limits.deadline(context.options.rules.hours, after: context.time.wallClock.seconds)
         filesInMemory = await context.blocking.run { [output = context.output] in FileSystem.isInMemory(output.staging)
         }
-        let pace = (try? await context.journal.pace()) ?? LearnedPace()
+        let pace = (try? await context.journal.value(of: .pace)) ?? LearnedPace()
         machine = AdmissionStateMachine([], hasMore: count > 0, settings, pace: pace)
         budget.whenReleased { [changes = context.control.changes] in changes.notify() }
     }
@@ -224,7 +224,7 @@ actor Scheduler: ItemEndReceiver {
     /// After everything has stopped: what never reported goes back to waiting.
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
-        try? await context.journal.keep(machine.pace)
+        try? await context.journal.set(.pace, to: machine.pace)
         let cancelled = context.control.cancelledItems
         await perform(machine.abandon(cancelled: cancelled))
         await settleUnfetched(among: cancelled)

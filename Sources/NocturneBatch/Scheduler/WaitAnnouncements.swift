@@ -14,7 +14,7 @@ struct WaitAnnouncements {
         _ hours: WorkingHours,
         _ pause: RunPause?
     ) -> [WaitNotice] {
-        let reason = reason.flatMap { WaitAnnouncements.isOrdinary($0) ? nil : $0 }
+        let reason = [.activeItems, .retryTime].contains(reason) ? nil : reason
         defer { current = reason }
         switch (current, reason) {
         case (.disk, .disk), (.opening, .opening), (.paused, .paused), (nil, nil): return []
@@ -38,13 +38,6 @@ struct WaitAnnouncements {
         default: break
         }
         return notices
-    }
-
-    private static func isOrdinary(_ reason: AdmissionStateMachine.WaitReason) -> Bool {
-        switch reason {
-        case .activeItems, .retryTime: true
-        case .opening, .paused, .disk, .memory: false
-        }
     }
 }
 

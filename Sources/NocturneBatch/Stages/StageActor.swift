@@ -43,7 +43,7 @@ extension StageActor {
 
     /// Takes one item and works on it. Nil at the end of the channel; no message when the item ended here.
     private func processNext() async -> StageMessage<Output>?? {
-        guard let message = try? await link.receive() else { return nil }
+        guard let message = try? await link.input.receive() else { return nil }
         _ = FaultPoint.channelReceive.failure()
         return .some(await process(message))
     }
@@ -92,8 +92,6 @@ struct StageLink<Input: Sendable, Output: Sendable>: Sendable {
     let send: nonisolated(nonsending) @Sendable (StageMessage<Output>) async throws -> Void
     /// Signals that nothing more will come.
     let finish: @Sendable () -> Void
-
-    nonisolated(nonsending) func receive() async throws -> StageMessage<Input>? { try await input.receive() }
 }
 
 extension StageLink {

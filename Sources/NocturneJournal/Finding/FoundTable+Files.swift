@@ -212,23 +212,21 @@ extension FoundTable {
 
     /// Calls `body` with the files that nobody has claimed, and why, some at a time.
     package func forEachUnclaimed(_ body: ([(file: FoundFile, reason: ItemReason)]) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let portion = try use { db in
+        try forEachPortion(number: { (row: Row) in row[5] }) { (rows: [Row]) in
+            try body(
+                rows.map { row in
+                    let file = FoundFile(path: row[0], name: row[1], root: row[2])
+                    return (file, ItemReason.discovered(FaultCode(rawValue: row[3]), Sentence(column: row[4])))
+                }
+            )
+        } read: { last in
+            try use { db in
                 let sql = """
                     SELECT f.path, f.name, f.root, u.code, u.reason, u.file FROM unclaimed u JOIN file f ON f.number = u.file
                     WHERE u.file > ? ORDER BY u.file LIMIT ?
                     """
                 return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce])
             }
-            guard let end = portion.last else { return }
-            last = end[5]
-            try body(
-                portion.map { row in
-                    let file = FoundFile(path: row[0], name: row[1], root: row[2])
-                    return (file, ItemReason.discovered(FaultCode(rawValue: row[3]), Sentence(column: row[4])))
-                }
-            )
         }
     }
 }

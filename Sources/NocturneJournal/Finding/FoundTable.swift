@@ -96,17 +96,6 @@ public final class FoundTable: Sendable {
         }
     }
 
-    /// Calls `body` with the items in the order in which they were found, some at a time.
-    private func forEachPortion(_ body: ([(number: Int64, item: DiscoveredItem)]) throws -> Void) throws {
-        try forEachPortion(number: \.number, body) { last in
-            try use { db in
-                let sql = "SELECT \(Self.columns) FROM found f WHERE f.number > ? ORDER BY f.number LIMIT ?"
-                return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce / 4])
-                    .map { row in (number: row[0] as Int64, item: try DiscoveredItem(row, db)) }
-            }
-        }
-    }
-
     /// Calls `body` with the names and sources of the good items that a recipe has found, in the order of discovery, until it
     /// returns false.
     package func forEachFound(
@@ -145,12 +134,18 @@ public final class FoundTable: Sendable {
 
     /// Removes items.
     package func removeAll(where isRemoved: (DiscoveredItem) throws -> Bool) throws {
-        try forEachPortion { portion in
+        try forEachPortion(number: \.number) { (portion: [(number: Int64, item: DiscoveredItem)]) in
             let removed = try portion.filter { try isRemoved($0.item) }.map(\.number)
             guard !removed.isEmpty else { return }
             try change { db in
                 let statement = try db.cachedStatement(sql: "DELETE FROM found WHERE number = ?")
                 for number in removed { try statement.execute(arguments: [number]) }
+            }
+        } read: { last in
+            try use { db in
+                let sql = "SELECT \(Self.columns) FROM found f WHERE f.number > ? ORDER BY f.number LIMIT ?"
+                return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce / 4])
+                    .map { row in (number: row[0] as Int64, item: try DiscoveredItem(row, db)) }
             }
         }
     }

@@ -32,12 +32,10 @@ public struct EditedLabels: Sendable, Hashable {
         in output: OutputFolder,
         _ time: any TimeSource
     ) async throws {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
         let place = output.editedLabels(of: item.name)
-        try FileSystem.makeFolder(output.edits, mode: 0o700)
-        try FileSystem.makeFolder(place.folder, mode: 0o700)
-        try await Journal.with(path: output.journal) { journal in
+        try await output.changing { journal in
+            try FileSystem.makeFolder(output.edits, mode: 0o700)
+            try FileSystem.makeFolder(place.folder, mode: 0o700)
             // Of an item that is edited again the map in its folder is not the model's.
             let earlier = try await journal.edits()[item.name]
             let before = earlier?.fingerprint.hex == item.fingerprint ? earlier : nil
@@ -86,10 +84,8 @@ public struct EditedLabels: Sendable, Hashable {
     /// - Returns: what the user should know; nil when there was no edit.
     /// - Throws: as ``keep(_:for:map:in:_:)``.
     public static func remove(of item: JournalItem, in output: OutputFolder) async throws -> [String]? {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
         let place = output.editedLabels(of: item.name)
-        return try await Journal.with(path: output.journal) { journal in
+        return try await output.changing { journal in
             guard let edit = try await journal.edits()[item.name] else { return nil }
             // First, so that the command can be repeated where something stays.
             for file in [place.record, place.edited(edit.file), place.original] {

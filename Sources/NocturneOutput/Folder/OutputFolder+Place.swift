@@ -24,18 +24,10 @@ extension OutputFolder {
             )
         }
 
-        /// - Parameters:
-        ///   - inputs: files and folders to be processed.
-        ///   - home: the user's home folder; nil where there is none.
+        /// - Parameter inputs: files and folders to be processed.
         /// - Throws: ``BatchError`` for a place that nobody wants results in. Nothing was written.
-        package func check(inputs: [String], home: String?) throws(BatchError) {
-            guard isNew,
-                let objection = Self.objection(
-                    to: Self.real(output.path),
-                    Set(inputs.map(Self.real)),
-                    home.map(Self.real)
-                )
-            else { return }
+        package func check(inputs: [String]) throws(BatchError) {
+            guard isNew, let objection = objection(inputs) else { return }
             throw BatchError(
                 .outputUnwritable,
                 path: "",
@@ -44,15 +36,15 @@ extension OutputFolder {
             )
         }
 
-        /// - Parameter path: all paths are real ones, without links.
-        package static func objection(to path: String, _ inputs: Set<String>, _ home: String?) -> String? {
+        private func objection(_ inputs: [String]) -> String? {
+            let path = Self.real(output.path)
             if path == "/" { return "the root of the file system" }
-            if path == home { return "your home folder" }
-            return inputs.contains(path) ? "one of the inputs" : nil
+            if path == Self.home.map(Self.real) { return "your home folder" }
+            return inputs.contains { Self.real($0) == path } ? "one of the inputs" : nil
         }
 
-        /// The home folder of this user. The database of users is not asked: that may open a socket.
-        package static var home: String? {
+        /// The home folder of this user; nil where there is none. The database of users is not asked: that may open a socket.
+        private static var home: String? {
             ProcessInfo.processInfo.environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
         }
 

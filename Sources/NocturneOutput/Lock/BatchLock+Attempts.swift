@@ -5,8 +5,7 @@ package import NocturneSystem
 extension ClaimStateMachine {
     /// A machine for this process, which knows whether the folder's file system is one of this machine alone.
     package init(_ output: OutputFolder, process: ProcessIdentity, run: String?) {
-        let isLocal = FileSystem.isLocal(output.hidden)
-        self.init(Claimant(process: process, run: run, locksExcludeAll: isLocal))
+        self.init(process: process, run: run, locksExcludeAll: FileSystem.isLocal(output.hidden))
     }
 }
 

@@ -41,8 +41,8 @@ public final class BatchLock: Sendable {
         var attempts = Attempts(output, handedOn: handedOn, run: run)
         switch try attempts.next(at: .zero) {
         case .taken(let taken): self.init(taken, holder: attempts.holder, time: SystemTime())
-        case .locked: throw BatchLock.inUse(output)
-        case .claimed(let holder): throw BatchLock.inUse(output, holder)
+        case .locked: throw BatchError(inUse: output, by: BatchLock.state(of: output))
+        case .claimed(let holder): throw BatchError(inUse: output, by: .held(holder))
         case .unclear(let holder): throw BatchLock.perhapsInUse(output, holder)
         }
     }
@@ -74,10 +74,12 @@ public final class BatchLock: Sendable {
                     BatchLock(taken, holder: holder, time: time)
                 }
             case .locked:
-                guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
+                guard time.monotonic < deadline else {
+                    throw await waiting.pool.run { BatchError(inUse: output, by: state(of: output)) }
+                }
                 // `flock` with waiting would block a thread of the pool, and could not be given up.
                 try await time.sleep(for: .milliseconds(50))
-            case .claimed(let holder): throw inUse(output, holder)
+            case .claimed(let holder): throw BatchError(inUse: output, by: .held(holder))
             case .unclear(let holder):
                 guard waiting.goesOn() else { throw perhapsInUse(output, holder) }
                 if !hasSaid {
@@ -203,12 +205,6 @@ extension BatchLock {
     }
 
     private static func isHeldElsewhere(_ code: Int32) -> Bool { code == EWOULDBLOCK || code == EINTR }
-
-    private static func inUse(_ output: OutputFolder) -> BatchError { inUse(output, state(of: output).holder) }
-
-    private static func inUse(_ output: OutputFolder, _ holder: Holder?) -> BatchError {
-        BatchError(inUse: output, by: State.held(holder))
-    }
 
     private static func perhapsInUse(_ output: OutputFolder, _ holder: Holder?) -> BatchError {
         let detail =

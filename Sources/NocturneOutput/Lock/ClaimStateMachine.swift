@@ -17,26 +17,6 @@ package struct ClaimStateMachine: Sendable {
         case refuse(BatchLock.Holder?)
     }
 
-    /// Who wants the folder, on this machine.
-    package struct Claimant: Sendable {
-        /// The process that asks, which may have held the folder before.
-        package var process: ProcessIdentity
-        /// The run that it belongs to; nil without a supervisor.
-        package var run: String?
-        /// Whether a lock of this file system excludes everybody who can see the folder: false for shares.
-        package var locksExcludeAll: Bool
-
-        /// - Parameters:
-        ///   - process: that asks.
-        ///   - run: that it belongs to; nil without a supervisor.
-        ///   - locksExcludeAll: whether a lock of this file system excludes everybody who can see the folder.
-        package init(process: ProcessIdentity, run: String?, locksExcludeAll: Bool) {
-            self.process = process
-            self.run = run
-            self.locksExcludeAll = locksExcludeAll
-        }
-    }
-
     /// Between two signs of life of a run.
     package static let beat = Duration.seconds(10)
     /// After so long without one a run on another machine has ended: four beats, and the time for which shares may show an
@@ -49,19 +29,27 @@ package struct ClaimStateMachine: Sendable {
     /// asleep, perhaps with that of the other run, which needs a moment for its next sign of life.
     package static let longestGap = beat * 3
 
-    private let claimant: Claimant
+    private let process: ProcessIdentity
+    private let run: String?
+    private let locksExcludeAll: Bool
     private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
     private var first: (claim: FolderClaim.Found, at: Duration)?
     private var lastLook: Duration?
 
     /// - Parameters:
-    ///   - claimant: who wants the folder.
+    ///   - process: that wants the folder, on this machine; it may have held it before.
+    ///   - run: that it belongs to; nil without a supervisor.
+    ///   - locksExcludeAll: whether a lock of this file system excludes everybody who can see the folder: false for shares.
     ///   - isRunningHere: whether a process runs on this machine and in this namespace; false where that is not known.
     package init(
-        _ claimant: Claimant,
+        process: ProcessIdentity,
+        run: String?,
+        locksExcludeAll: Bool,
         isRunningHere: @escaping @Sendable (ProcessIdentity) -> Bool = { $0.isRunningHere }
     ) {
-        self.claimant = claimant
+        self.process = process
+        self.run = run
+        self.locksExcludeAll = locksExcludeAll
         self.isRunningHere = isRunningHere
     }
 
@@ -85,26 +73,26 @@ package struct ClaimStateMachine: Sendable {
             }
             return .refuse(claim.record?.holder)
         }
-        let isUnreadable = claim.record == nil && claimant.locksExcludeAll
+        let isUnreadable = claim.record == nil && locksExcludeAll
         let patience = isUnreadable ? ClaimStateMachine.patienceWithUnreadable : ClaimStateMachine.patience
         return now - first.at >= patience ? .take(after: claim.generation) : .lookAgain
     }
 
     /// Whether the run of a claim that is being replaced may still be there: only its silence shows that it has ended.
     package func mayReturn(_ claim: FolderClaim.Found?) -> Bool {
-        guard let claim, !claimant.locksExcludeAll else { return false }
+        guard let claim, !locksExcludeAll else { return false }
         return claim.record.map { known($0, claim.generation) == nil } ?? true
     }
 
     /// What is certain without observing the claim.
     private func known(_ record: FolderClaim.Record, _ generation: Int) -> Step? {
         if record.isReleased { return .take(after: generation) }
-        if let run = claimant.run, record.holder.run == run { return .proceed(generation: generation) }
-        let (own, other) = (claimant.process, record.holder.process)
+        if let run, record.holder.run == run { return .proceed(generation: generation) }
+        let (own, other) = (process, record.holder.process)
         let isSameBoot = own.bootID != nil && own.bootID == other.bootID
         let isSameHost = isSameBoot || own.host != nil && own.host == other.host
         // Its lock is free, so the process is about to end if it is still there.
-        if claimant.locksExcludeAll, isSameHost { return .take(after: generation) }
+        if locksExcludeAll, isSameHost { return .take(after: generation) }
         if isRunningHere(other) { return .refuse(record.holder) }
         if isSameBoot, own.pidNamespace != nil, own.pidNamespace == other.pidNamespace {
             return .take(after: generation)

@@ -17,4 +17,15 @@ extension OutputFolder {
             body
         )
     }
+
+    /// Opens the journal to change it, calls `body` with it, and closes it whatever happens. No run may begin meanwhile.
+    /// - Throws: ``BatchError`` with `outputInUse` while a run is active; `JournalError`.
+    public func changing<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (Journal) async throws -> Result
+    ) async throws -> Result {
+        let lock = try BatchLock(self)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: journal, isolation: isolation, body)
+    }
 }

@@ -4,7 +4,7 @@ import NocturneSystem
 /// Separated values as in RFC 4180: quoted fields may contain separators, line ends and doubled quotes.
 ///
 /// Line ends are LF, CRLF or CR; a leading byte-order mark and empty lines are skipped.
-package struct DelimitedText: Sendable {
+package enum DelimitedText {
     /// A record, with the number of its first line, from 1.
     package struct Row: Hashable, Sendable {
         /// Of its first line, from 1: a field with line ends takes several lines.
@@ -29,17 +29,15 @@ package struct DelimitedText: Sendable {
     }
 
     /// In the order of the text, with the first row, which may be a header.
-    package private(set) var rows: [Row] = []
-
     /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, too many rows or fields, or
     ///   a field that is too long.
-    package init(_ bytes: [UInt8], separator: UInt8 = UInt8(ascii: ",")) throws(Fault) {
+    package static func rows(_ bytes: [UInt8], separator: UInt8 = UInt8(ascii: ",")) throws(Fault) -> [Row] {
         var rows: [Row] = []
-        try DelimitedText.read(bytes, separator: separator) {
+        try read(bytes, separator: separator) {
             rows.append($0)
             return true
         }
-        self.rows = rows
+        return rows
     }
 
     /// The fields of the first row; none for an empty text.

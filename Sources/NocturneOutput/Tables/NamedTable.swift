@@ -57,7 +57,7 @@ package struct NamedTable: Sendable {
         if let name = required.first(where: { !columns.contains($0) }) {
             throw Fault(detail: "has no column \(name)")
         }
-        rows = try DelimitedText(bytes, separator: separator).rows.dropFirst().map { Row($0, columns) }
+        rows = try DelimitedText.rows(bytes, separator: separator).dropFirst().map { Row($0, columns) }
             .filter { !$0.isEmpty }
         (self.columns, self.separator) = (columns, separator)
     }

@@ -129,7 +129,7 @@ package struct PlanReport: Encodable, Sendable {
         if let existing { journal = existing.batch.journal } else { journal = try await .temporary() }
         // The search uses all cores, also where a network does not.
         var found = try await Self.search(description, existing?.batch, recipes, into: journal.found, cores: cores)
-        try existing?.batch.leaveOutRemoved(&found)
+        try found.leaveOut(removed: existing?.batch.removed ?? [], from: journal.found)
         let reusable = try await ReusableResults(reuse, journal) { found.notes.append($0) }
         let planning = Planning(
             recipes: recipes,

@@ -23,14 +23,8 @@ extension ItemRemoval {
             Traces(names: Array(names.union(other.names)), marks: Array(marks.union(other.marks)))
         }
 
-        /// Whether a path or fingerprint stands in the bytes, as a whole: not as a part of a longer name or path.
+        /// Whether one of the texts stands in the bytes, as a whole: not as a part of a longer name or path.
         /// - Complexity: linear for each text.
-        func areMarked(in bytes: [UInt8]) -> Bool {
-            let data = Data(bytes)
-            return marks.contains { Self.occurs($0, in: data) }
-        }
-
-        /// The same for names too.
         package func occur(in bytes: [UInt8]) -> Bool {
             let data = Data(bytes)
             return marks.union(names).contains { Self.occurs($0, in: data) }
@@ -38,8 +32,9 @@ extension ItemRemoval {
 
         /// Whether an event is about one of the items.
         package func occur(inEvent line: [UInt8]) -> Bool {
-            if areMarked(in: line) { return true }
-            guard let event = try? JSONDecoder().decode(BatchEvent.self, from: Data(line)) else {
+            let data = Data(line)
+            if marks.contains(where: { Self.occurs($0, in: data) }) { return true }
+            guard let event = try? JSONDecoder().decode(BatchEvent.self, from: data) else {
                 return occur(in: line)
             }
             // In texts about other items a name is a word like any other.

@@ -99,9 +99,7 @@ public struct ItemRemoval: Sendable {
 
     /// The journal keeps nothing of items once no file names them.
     private func forgetTraces() async throws {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        try await Journal.with(path: output.journal) { journal in
+        try await output.changing { journal in
             try await journal.remove(.unfinishedRemoval)
             try await journal.rewriteFile()
         }

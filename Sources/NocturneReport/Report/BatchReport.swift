@@ -129,19 +129,17 @@ package struct BatchReport: Sendable {
 
     /// How the report shows the items that follow `place` others.
     package func items(_ records: [ItemRecord], from place: Int) -> [ReportedItem] {
-        records.enumerated().map { offset, record in item(record, at: place + offset) }
-    }
-
-    private func item(_ record: ItemRecord, at place: Int) -> ReportedItem {
-        let item = record.item
-        return ReportedItem(
-            record,
-            place: place,
-            model: description.models.id(of: item),
-            unusual: unusualOfItem[place] ?? [],
-            additions: (marks[item.name] ?? [], texts[item.id] ?? [:]),
-            names: ShownNames(description.identifiers, words: item.words)
-        )
+        zip(place..., records).map { place, record in
+            let item = record.item
+            return ReportedItem(
+                record,
+                place: place,
+                model: description.models.id(of: item),
+                unusual: unusualOfItem[place] ?? [],
+                additions: (marks[item.name] ?? [], texts[item.id] ?? [:]),
+                names: ShownNames(description.identifiers, words: item.words)
+            )
+        }
     }
 
     /// To two decimal places.

@@ -38,9 +38,7 @@ public struct ReportRenewal: Sendable {
     public func write(
         after change: (Journal) async throws -> Void = { _ in }
     ) async throws -> Outcome {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        return try await Journal.with(path: output.journal) { journal in
+        try await output.changing { journal in
             guard let description = try await journal.value(of: .batchDescription) else {
                 throw BatchError(notDescribed: output)
             }

@@ -101,7 +101,6 @@ public struct ReportedItem: Sendable {
                 .joined(separator: "; ")
         }
     }
-
 }
 
 extension ReportedItem.Entry {

@@ -27,9 +27,7 @@ public struct ReviewedItems: Sendable {
     /// - Returns: how many there are.
     /// - Throws: ``BatchError`` with `outputInUse` while a run is active, or `outputUnwritable`; `JournalError`.
     public func processAgain(_ time: any TimeSource) async throws -> Int {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        return try await Journal.with(path: output.journal) { journal in
+        try await output.changing { journal in
             let items = try await items(journal)
             let reason = ItemReason(.requested, "marked as \(own: verdict.rawValue) by a reviewer")
             // Without this file a result does not count as finished.

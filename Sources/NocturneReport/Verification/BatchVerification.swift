@@ -37,9 +37,7 @@ public struct BatchVerification: Sendable {
     /// Records that a verification has found no fault.
     /// - Throws: ``BatchError`` while a run is active, or where the folder cannot be written; `JournalError`.
     public func record(at time: String) async throws -> VerifiedParts {
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        return try await Journal.with(path: output.journal) { [part] journal in
+        try await output.changing { [part] journal in
             var parts = try await journal.value(of: .verifiedParts) ?? VerifiedParts()
             parts.add(part, at: time)
             try await journal.set(.verifiedParts, to: parts)

@@ -5,26 +5,9 @@ public import NocturneOutput
 import NocturneSystem
 import Synchronization
 
-/// The user's commands for the end of an item and of the run.
-public struct Hooks: Sendable, Hashable {
-    /// Run with `sh -c` when an item has ended; nil for none.
-    public var onItem: String?
-    /// Run with `sh -c` when the run has ended; nil for none.
-    public var onEnd: String?
-
-    /// No commands by default.
-    public init(onItem: String? = nil, onEnd: String? = nil) {
-        self.onItem = onItem
-        self.onEnd = onEnd
-    }
-
-    /// Whether there is any command.
-    public var isEmpty: Bool { onItem == nil && onEnd == nil }
-}
-
-/// Runs the user's commands with `/bin/sh -c`, one after the other, while the batch continues; it waits for them only
-/// at its end. A command that fails, or that takes longer than the limit and is ended, becomes a note.
-/// Processes that a command leaves behind are not waited for.
+/// Runs the user's commands for the end of an item and of the run with `/bin/sh -c`, one after the other, while the batch
+/// continues; it waits for them only at its end. A command that fails, or that takes longer than the limit and is ended,
+/// becomes a note. Processes that a command leaves behind are not waited for.
 public final class HookRunner: Sendable {
     /// A command and its environment.
     private struct Call {
@@ -41,7 +24,8 @@ public final class HookRunner: Sendable {
         var note: @Sendable (String) async -> Void
     }
 
-    private let hooks: Hooks
+    private let onItem: String?
+    private let onEnd: String?
     private let output: OutputFolder
     private let limit: Duration
     private let grace: Duration
@@ -49,19 +33,23 @@ public final class HookRunner: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - onItem: run when an item has ended; nil for no command.
+    ///   - onEnd: run when the run has ended; nil for no command.
     ///   - limit: how long one command may take; then its process group gets SIGTERM.
     ///   - grace: how long after that it gets SIGKILL.
     ///   - note: receives what went wrong.
     /// - Throws: `ThreadStartError`.
     public init(
-        _ hooks: Hooks,
         _ output: OutputFolder,
+        onItem: String? = nil,
+        onEnd: String? = nil,
         limit: Duration = .seconds(600),
         grace: Duration = .seconds(5),
         note: @escaping @Sendable (String) async -> Void
     ) throws {
-        self.hooks = hooks
         self.output = output
+        self.onItem = onItem
+        self.onEnd = onEnd
         self.limit = limit
         self.grace = grace
         state = Mutex(State(note: note))
@@ -76,7 +64,7 @@ public final class HookRunner: Sendable {
 
     /// Runs the command for items after the event that ends an item. Returns at once.
     public func handle(_ event: BatchEvent) {
-        guard let command = hooks.onItem, let item = event.item, let itemState = event.event.finalState else { return }
+        guard let command = onItem, let item = event.item, let itemState = event.event.finalState else { return }
         var environment = [
             "NOCTURNE_OUTPUT": output.path, "NOCTURNE_ITEM": item, "NOCTURNE_STATE": itemState.rawValue,
             "NOCTURNE_REASON": event.reason ?? "",
@@ -99,7 +87,7 @@ public final class HookRunner: Sendable {
     /// - Parameter code: the exit code of the program.
     public func batchEnded(_ counts: BatchCounts, code: Int32) async {
         await itemsEnded()
-        guard let command = hooks.onEnd else { return }
+        guard let command = onEnd else { return }
         let environment = [
             "NOCTURNE_OUTPUT": output.path, "NOCTURNE_EXIT_CODE": "\(code)", "NOCTURNE_INPUTS": "\(counts.inputs)",
             "NOCTURNE_COMPLETED": "\(counts.completed)", "NOCTURNE_FAILED": "\(counts.failed)",

@@ -33,17 +33,11 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         self.action = action
     }
 
-    /// How the run will notice a request.
-    public enum Delivery: Sendable, Hashable {
-        /// Its process was signalled to look.
-        case signalled
-        /// It looks at intervals.
-        case left
-    }
-
-    /// Puts the request into the folder. The run's process is signalled, if it belongs to this machine and namespace.
+    /// Puts the request into the folder. The run's process is signalled to look, if it belongs to this machine and namespace;
+    /// otherwise the run looks at intervals.
+    /// - Returns: whether it was signalled.
     /// - Throws: ``BatchError`` when no run is active, or it is not known which; `FileSystemError`.
-    public static func send(_ action: Action, to output: OutputFolder) throws -> Delivery {
+    public static func send(_ action: Action, to output: OutputFolder) throws -> Bool {
         switch BatchLock.state(of: output) {
         case .free:
             throw BatchError(
@@ -75,7 +69,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             let now = SystemTime().wallClock
             let name = "\(now.seconds * 1_000_000_000 + now.nanoseconds)-\(UUID().uuidString).json"
             try FileSystem.replace(output.requests + "/" + name, with: text)
-            return holder.process.send(SIGUSR2) ? .signalled : .left
+            return holder.process.send(SIGUSR2)
         }
     }
 

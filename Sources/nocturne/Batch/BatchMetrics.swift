@@ -17,7 +17,7 @@ struct BatchMetrics {
     }
 
     var text: String {
-        var text = Text(common: [("output", report.output)])
+        var text = Text(output: report.output)
         addItems(&text)
         addRun(&text)
         if let shards = report.shards {
@@ -126,37 +126,29 @@ struct BatchMetrics {
 extension BatchMetrics {
     /// Metrics in Prometheus's text format, version 0.0.4.
     struct Text {
-        struct Sample {
-            let labels: [(name: String, value: String)]
-            let value: Double
-        }
-
         private(set) var text = ""
-        /// Labels of every sample.
-        private let common: [(name: String, value: String)]
+        /// A label of every sample.
+        private let output: String
 
-        init(common: [(name: String, value: String)] = []) { self.common = common }
-
-        /// Adds a gauge with its samples; without samples it is left out.
-        /// - Parameter help: one line.
-        mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
-            guard !samples.isEmpty else { return }
-            text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) gauge\n"
-            for sample in samples {
-                let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
-                text += name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}")
-                text += " \(CSVField.number(sample.value))\n"
-            }
-        }
+        init(output: String) { self.output = output }
 
         /// Adds a gauge with one value; nil leaves it out.
         mutating func add(_ name: String, _ help: String, _ value: Double?) {
-            add(name, help, value.map { [Sample(labels: [], value: $0)] } ?? [])
+            add(name, help, by: nil, value.map { [("", $0)] } ?? [])
         }
 
-        /// Adds a gauge with one value for each value of a label.
-        mutating func add(_ name: String, _ help: String, by label: String, _ values: [(String, Double)]) {
-            add(name, help, values.map { Sample(labels: [(label, $0.0)], value: $0.1) })
+        /// Adds a gauge with one value for each value of a label; without values it is left out.
+        /// - Parameters:
+        ///   - help: one line.
+        ///   - label: nil for a gauge with one value.
+        mutating func add(_ name: String, _ help: String, by label: String?, _ values: [(String, Double)]) {
+            guard !values.isEmpty else { return }
+            text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) gauge\n"
+            for (value, number) in values {
+                let labels = [("output", output)] + (label.map { [($0, value)] } ?? [])
+                let shown = labels.map { "\($0)=\"\(Self.escaped($1, quotes: true))\"" }.joined(separator: ",")
+                text += "\(name){\(shown)} \(CSVField.number(number))\n"
+            }
         }
 
         /// As the text format requires: backslash and line feed everywhere, quotation marks in values of labels only.

@@ -81,8 +81,10 @@ struct EngineProcess {
     private init(_ request: Request, _ handover: EngineHandover?) throws {
         self.request = request
         self.handover = handover
-        let commands = request.resources.attachments.hooks
-        let hooks = commands.isEmpty ? nil : try HookRunner(commands, request.output, note: Terminal.printMessage)
+        let (onItem, onEnd) = (request.resources.attachments.onItem, request.resources.attachments.onEnd)
+        let hooks =
+            onItem == nil && onEnd == nil
+            ? nil : try HookRunner(request.output, onItem: onItem, onEnd: onEnd, note: Terminal.printMessage)
         // The process that waits for a detached run is released by the first event.
         let begin = Once { Detachment.reportBeginning(handover) }
         let progress = ProgressReporter(

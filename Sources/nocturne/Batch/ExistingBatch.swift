@@ -100,31 +100,23 @@ enum ExistingBatch {
     }
 
     /// What there is to review.
-    struct ReviewState: Sendable {
-        /// Of reviewers, about results as they are now.
-        let marks: [ReviewMark]
-        /// The names of items with unusual values, the most unusual first.
-        let unusual: [String]
-    }
-
     /// - Parameter isActive: whether a run is active; then no values are compared, which reads all statistics.
+    /// - Returns: the marks of reviewers about results as they are now, and the names of items with unusual values, the most
+    ///   unusual first.
     static func review(
         of output: OutputFolder,
         _ items: [JournalItem],
         isActive: Bool
-    ) async throws -> ReviewState {
+    ) async throws -> (marks: [ReviewMark], unusual: [String]) {
         try await output.reading { journal in
             let marks = try await journal.marks().current(for: items)
             guard !isActive, let description = try await journal.value(of: .batchDescription) else {
-                return ReviewState(marks: marks, unusual: [])
+                return (marks, [])
             }
             // An item may have several unusual values, which are sorted by how unusual they are.
             var seen: Set<Int> = []
             let unusual = try await journal.report(description).unusual.values
-            return ReviewState(
-                marks: marks,
-                unusual: unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
-            )
+            return (marks, unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name })
         }
     }
 }

@@ -173,12 +173,11 @@ struct StatusReport: Encodable {
         _ folder: OutputFolder,
         _ state: BatchLock.State,
         _ contents: ExistingBatch.Contents,
-        _ review: ExistingBatch.ReviewState,
+        _ review: (marks: [ReviewMark], unusual: [String]),
         newestFirst: Bool,
         isActive: Bool
     ) {
         let items = contents.items
-        let isRunning = isActive
         progress = folder.runProgress(of: state.holder)
         output = folder.path
         runningProcess = (state.holder?.process.process).map(Int.init)
@@ -189,7 +188,7 @@ struct StatusReport: Encodable {
         reused = items.count(where: \.isReused)
         incomplete = contents.remarks.flatMap(Incomplete.init)
         // Without a run, items are `started` only because their run was interrupted.
-        inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
+        inFlight = isActive ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }
             .map { ItemOutcome($0, in: folder) }
         // Verdicts on objects are not counted here; an item that several people marked alike counts once.
@@ -200,8 +199,8 @@ struct StatusReport: Encodable {
         reviewed = Dictionary(grouping: review.marks) { models[$0.item] ?? "" }
             .map { Reviewed(model: $0.key, $0.value) }.sorted { $0.model < $1.model }
         unusual = review.unusual
-        parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
-            StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
+        parts = StatusReport.queue(items, newestFirst: newestFirst, isActive: isActive).flatMap {
+            StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isActive: isActive)
         }
     }
 
@@ -209,18 +208,18 @@ struct StatusReport: Encodable {
     private static func queue(
         _ items: [JournalItem],
         newestFirst: Bool,
-        isRunning: Bool
+        isActive: Bool
     ) -> any Sequence<JournalItem> {
         guard newestFirst else { return items }
         // Items in progress count as the newest; they have no recorded time.
         func moment(_ item: JournalItem) -> String {
-            isRunning && item.state == .started ? "\u{10FFFF}" : item.changed ?? ""
+            isActive && item.state == .started ? "\u{10FFFF}" : item.changed ?? ""
         }
         return items.sorted { (moment($0), $1.id) > (moment($1), $0.id) }
     }
 
     /// The entries of the review queue for an item.
-    private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
+    private static func entries(of item: JournalItem, _ parts: [ItemPart], isActive: Bool) -> [Part] {
         func whole(_ state: ItemPart.State) -> [Part] {
             guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
             return [
@@ -234,7 +233,7 @@ struct StatusReport: Encodable {
             ]
         }
         switch item.state {
-        case .started: return isRunning ? whole(.processing) : []
+        case .started: return isActive ? whole(.processing) : []
         case .failed, .quarantined, .cancelled: return whole(.failed)
         case .pending, .skipped: return []
         case .completed:

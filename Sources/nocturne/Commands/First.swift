@@ -1,7 +1,6 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneCluster
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -37,9 +36,7 @@ struct First: AsyncParsableCommand {
         let list = items.joined(separator: ", ")
         // Without a run the order is written to the journal; the lock keeps a run from beginning meanwhile.
         if try await DividedBatch.read(folder) == nil, BatchLock.state(of: folder).isFree {
-            let lock = try BatchLock(folder)
-            defer { withExtendedLifetime(lock) {} }
-            try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
+            try await folder.changing { [items] in try await $0.putFirst(items) }
             return try Terminal.printResult("The next run begins with \(list): \(folder.continuation)")
         }
         // Also for a divided batch: every shard has a run and a journal, and takes its items of the list.

@@ -130,9 +130,7 @@ private struct PauseEnd {
 
     private func forgetPause(of place: OutputFolder) async throws {
         // No run may begin while its pause is removed.
-        let lock = try BatchLock(place)
-        defer { withExtendedLifetime(lock) {} }
-        try await Journal.with(path: place.journal) { journal in
+        try await place.changing { journal in
             if approves { try await journal.approvePilot() } else { try await journal.remove(.pause) }
         }
     }

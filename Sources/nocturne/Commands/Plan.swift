@@ -68,24 +68,6 @@ struct Plan: AsyncParsableCommand {
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
-    /// Prints what is left to be done in a batch.
-    static func showRemaining(
-        _ folder: OutputFolder,
-        _ changes: BatchArguments.Changes,
-        _ retries: RetrySelection,
-        _ resources: ResourceArguments,
-        json: Bool
-    ) async throws {
-        let batch = try await PlannedBatch.read(folder)
-        guard let description = batch.description else { throw BatchError(notDescribed: folder) }
-        try await show(
-            try changes.applied(to: description),
-            resources: resources,
-            existing: PlanReport.Existing(batch, retries: retries),
-            json: json
-        )
-    }
-
     /// Begins a divided batch and writes its first report, in which all items wait.
     private func divide(_ folder: OutputFolder) async throws {
         let (plan, notes) = try await divided(folder)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NocturneBatch
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
@@ -83,7 +84,7 @@ struct Resume: EngineCommand {
             try check()
             try await checkCodes()
             if sharding.shards != nil { return try await divide() }
-            return try await Plan.showRemaining(folder, changes, retries, resources, json: show.json)
+            return try await showRemaining()
         }
         // A restart of the engine continues what the first one began.
         if ProcessHandover.toEngine?.previousEnd == nil {
@@ -98,6 +99,18 @@ struct Resume: EngineCommand {
         // The options on the command line of `resume` are the confirmation, unless the work of people is lost: the first process
         // has found that out.
         try await processBatch { $0.isChangeConfirmed = !changes.areGiven || answer.yes }
+    }
+
+    /// Prints what is left to be done.
+    private func showRemaining() async throws {
+        let batch = try await PlannedBatch.read(folder)
+        guard let description = batch.description else { throw BatchError(notDescribed: folder) }
+        try await Plan.show(
+            try changes.applied(to: description),
+            resources: resources,
+            existing: PlanReport.Existing(batch, retries: retries),
+            json: show.json
+        )
     }
 
     /// A code that no item has is probably mistyped.

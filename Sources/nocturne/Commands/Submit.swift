@@ -84,7 +84,7 @@ struct Submit: AsyncParsableCommand {
         }
         do {
             // `sbatch --test-only`, with the user's options.
-            try Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))
+            try Terminal.printResult(try Slurm.test(job.script, job.options + sbatch))
         } catch let error as BatchError {
             Terminal.printMessage("\(error)")
             throw NocturneExit.usage
@@ -92,15 +92,14 @@ struct Submit: AsyncParsableCommand {
     }
 
     private func submit(_ job: Slurm.Job) async throws {
-        let slurm = Slurm(time: Program.time)
-        let array = try await slurm.submit(job.script, job.options + sbatch)
+        let array = try await Slurm.submit(job.script, job.options + sbatch, Program.time)
         // Printed before the second job is submitted: if that fails, the user still has the number of the first.
         let first = Result {
             try Terminal.printResult(
                 "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
             )
         }
-        let merge = try await submitMerge(of: job, after: array, slurm)
+        let merge = try await submitMerge(of: job, after: array)
         // Only now: the first job needs the second one, also where its number cannot be printed.
         try first.get()
         try Terminal.printResult(
@@ -109,13 +108,14 @@ struct Submit: AsyncParsableCommand {
     }
 
     /// - Returns: the number of the job.
-    private func submitMerge(of job: Slurm.Job, after array: String, _ slurm: Slurm) async throws -> String {
+    private func submitMerge(of job: Slurm.Job, after array: String) async throws -> String {
         do {
             // The user's options first: of two values the later one counts. `afterany`, since after a task that fails the other
             // dependencies would never be met.
-            return try await slurm.submit(
+            return try await Slurm.submit(
                 job.mergeScript,
-                job.mergeOptions(after: sbatch) + ["--dependency=afterany:\(array)"]
+                job.mergeOptions(after: sbatch) + ["--dependency=afterany:\(array)"],
+                Program.time
             )
         } catch let error as BatchError {
             let detail =

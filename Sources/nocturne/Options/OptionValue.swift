@@ -94,8 +94,6 @@ struct DurationLimit: OptionValue, CustomStringConvertible {
     /// Nil without a limit.
     let seconds: Int?
 
-    static let none = DurationLimit(seconds: 0)
-
     init(seconds: Int) { self.seconds = seconds == 0 ? nil : seconds }
 
     init?(argument: String) {

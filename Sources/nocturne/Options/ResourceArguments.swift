@@ -5,7 +5,6 @@ import NocturneJournal
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
-import NocturneSupervisor
 
 /// Memory, threads and time: options that never change a result.
 struct ResourceArguments: ParsableArguments {
@@ -77,7 +76,7 @@ struct ScheduleArguments: ParsableArguments {
         ),
         transform: DurationLimit.parse
     )
-    var itemTimeout = DurationLimit.none
+    var itemTimeout = DurationLimit(seconds: 0)
 
     @Option(
         help: ArgumentHelp(
@@ -236,9 +235,6 @@ struct AttachmentArguments: ParsableArguments {
 
     /// The folders of `--reuse`.
     var reusedBatches: [String] { reuse.map { absolutePath($0) } }
-
-    /// The user's commands; none by default.
-    var hooks: Hooks { Hooks(onItem: onItem, onEnd: onEnd) }
 }
 
 /// Options for the output of a run.

@@ -24,9 +24,13 @@ struct MemoryAvailabilityTests {
     func waiting(bytes: Int, available: Int, limit: Int, resident: Int, isAmongOthers: Bool, expected: Bool) {
         let memory = MemoryAvailability(
             bytes: bytes,
-            available: available,
-            limit: limit,
-            resident: resident,
+            reading: MemoryReading(
+                systemTotalBytes: limit,
+                systemAvailableBytes: available,
+                anonymousBytes: resident
+            ),
+            leasedBytes: 0,
+            engineBytes: resident,
             isAmongOthers: isAmongOthers
         )
         #expect((memory.verdict != .fits) == expected)

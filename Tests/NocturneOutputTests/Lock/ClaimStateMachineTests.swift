@@ -18,7 +18,9 @@ struct ClaimStateMachineTests {
         isRunning: Bool = false
     ) -> ClaimStateMachine {
         ClaimStateMachine(
-            .init(process: Self.own, run: run, locksExcludeAll: locksExcludeAll),
+            process: Self.own,
+            run: run,
+            locksExcludeAll: locksExcludeAll,
             isRunningHere: { _ in isRunning }
         )
     }

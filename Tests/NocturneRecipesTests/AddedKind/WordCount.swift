@@ -23,10 +23,7 @@ struct WordCount: Recipe {
         var model: String
         var path: String
         var identifiers: IdentifierPolicy?
-        var words: [String]?
         var namedFiles: [String] { [path] }
-
-        mutating func withhold(_ words: [String]) { self.words = (self.words ?? []) + words }
     }
 
     let models: [Model]

@@ -33,12 +33,13 @@ struct HookRunnerTests {
     func environment() async throws {
         let log = folder("log").path
         let text = "$NOCTURNE_ITEM|$NOCTURNE_STATE|$NOCTURNE_REASON|$NOCTURNE_FOLDER|$NOCTURNE_OUTPUT"
-        let hooks = Hooks(
-            onItem: "echo \"\(text)\" >> \(log)",
-            onEnd: "echo \"$NOCTURNE_EXIT_CODE $NOCTURNE_INPUTS $NOCTURNE_COMPLETED $NOCTURNE_FAILED\" >> \(log)"
-        )
         let notes = Notes()
-        let runner = try HookRunner(hooks, OutputFolder("/out"), note: notes.add)
+        let runner = try HookRunner(
+            OutputFolder("/out"),
+            onItem: "echo \"\(text)\" >> \(log)",
+            onEnd: "echo \"$NOCTURNE_EXIT_CODE $NOCTURNE_INPUTS $NOCTURNE_COMPLETED $NOCTURNE_FAILED\" >> \(log)",
+            note: notes.add
+        )
         runner.handle(try event("itemStarted", "a"))
         runner.handle(try event("itemCompleted", "a"))
         runner.handle(try event("itemFailed", "b", "$(touch x); 'quoted'"))
@@ -64,8 +65,8 @@ struct HookRunnerTests {
         let command =
             "case $NOCTURNE_ITEM in a) exit 7;; b) trap '' TERM; sleep 100; sleep 100;; c) kill -9 $$;; d) echo d > \(log);; esac"
         let runner = try HookRunner(
-            Hooks(onItem: command),
             OutputFolder("/out"),
+            onItem: command,
             limit: .seconds(1),
             grace: .milliseconds(50),
             note: notes.add
@@ -84,8 +85,8 @@ struct HookRunnerTests {
     @Test("do not hold up the run with processes that they leave behind")
     func leftBehind() async throws {
         let notes = Notes()
-        let hooks = Hooks(onEnd: "sleep 86400 & echo $! > \(folder("process").path)")
-        let runner = try HookRunner(hooks, OutputFolder("/out"), limit: .seconds(20), note: notes.add)
+        let command = "sleep 86400 & echo $! > \(folder("process").path)"
+        let runner = try HookRunner(OutputFolder("/out"), onEnd: command, limit: .seconds(20), note: notes.add)
         await runner.batchEnded(BatchCounts(), code: 0)
         #expect(notes.all.isEmpty)
         // Still there: nobody had to wait for it.
