@@ -26,7 +26,7 @@ public struct SurfaceForecast: Sendable {
         let shape = labels.geometry.shape
         faces = try Self.faces(of: labels, scope)
         self.options = options
-        boxBytes = LabelBits.byteCount(VoxelBox(all: shape)) + 16 * (shape.y + 2) * (shape.z + 2)
+        boxBytes = LabelBits.byteCount(shape) + 16 * (shape.y + 2) * (shape.z + 2)
     }
 
     /// The exact number of vertices of the surface of a label; 0 when the label is absent.

@@ -115,14 +115,7 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
     /// The figures of every label that has a voxel.
     /// - Parameter tallies: of the passes of each network or ensemble member.
     public func confidence(agreement tallies: [AgreementTally]) -> [UInt16: LabelConfidence] {
-        let shares = AgreementTally.shares(tallies)
-        var found = confidence
-        for label in found.keys { found[label]?.passAgreement = shares[label] }
-        return found
-    }
-
-    /// The figures of every label that has a voxel, without the agreement of passes.
-    public var confidence: [UInt16: LabelConfidence] {
+        let agreement = AgreementTally.shares(tallies)
         var sums: [Int: Sums] = [:]
         for plane in planes.values {
             for (label, added) in plane { sums[label, default: Sums()].add(added) }
@@ -131,7 +124,12 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
             uniqueKeysWithValues: sums.map { label, sums in
                 let mean = Double(sums.probability) / Double(Self.unit) / Double(sums.count)
                 let share = sums.boundary > 0 ? Double(sums.uncertainBoundary) / Double(sums.boundary) : nil
-                return (UInt16(label), LabelConfidence(meanProbability: mean, uncertainBoundaryShare: share))
+                let found = LabelConfidence(
+                    meanProbability: mean,
+                    uncertainBoundaryShare: share,
+                    passAgreement: agreement[UInt16(label)]
+                )
+                return (UInt16(label), found)
             }
         )
     }

@@ -64,12 +64,9 @@ public struct ImageResampler: Sendable {
         }
     }
 
-    /// The peak memory in bytes while resampling, beyond the stored volume and the mask: 4 per target voxel plus
-    /// ``predictedWorkingBytes``.
-    public var predictedBytes: Int { predictedWorkingBytes + target.count * MemoryLayout<Float>.stride }
-
-    /// ``predictedBytes`` without the result: nothing for orders 0 and 1; for order 3 some tens of planes of float64,
-    /// whatever the depth of the image. Every thread adds 256 bytes times the longest side.
+    /// The peak memory in bytes while resampling, beyond the stored volume, the mask and the result: nothing for orders 0
+    /// and 1; for order 3 some tens of planes of float64, whatever the depth of the image. Every thread adds 256 bytes
+    /// times the longest side.
     public var predictedWorkingBytes: Int { isStreamed ? StreamedResampling.workingBytes(self) : 0 }
 
     /// Cubic interpolation, and linear interpolation between slices that were interpolated in float64.

@@ -36,12 +36,12 @@ struct GreyScale: Sendable {
         scale = upper > lower ? 255 / (upper - lower) : 0
     }
 
-    /// - Parameter sampled: the voxels from which percentiles are computed.
-    init(_ window: PictureWindow, over sampled: [Float]) {
+    /// - Parameter sampled: the voxels from which percentiles are computed; not evaluated where the window is fixed.
+    init(_ window: PictureWindow, over sampled: @autoclosure () -> [Float]) {
         switch window {
         case .fixed(let lower, let upper): self.init(lower: Double(lower), upper: Double(upper))
         case .percentiles:
-            let sorted = sampled.sorted()
+            let sorted = sampled().sorted()
             guard let last = sorted.indices.last else {
                 self.init(lower: 0, upper: 1)
                 return

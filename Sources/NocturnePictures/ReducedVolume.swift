@@ -31,7 +31,7 @@ public struct ReducedVolume: Sendable {
         precondition(labels.map { $0.geometry.shape == shape } ?? true, "labels and image lie on one grid")
         let blocks = Self.blocks(of: shape)
         let size = Self.reduced(shape, blocks)
-        let scale = GreyScale(window, over: window == .percentiles ? Self.sampled(volume) : [])
+        let scale = GreyScale(window, over: Self.sampled(volume))
         var greys = try VoxelBuffer<UInt8>(count: size.count)
         try volume.voxels.withParallelReader { voxels in
             try greys.withParallelBuffer { greys in

@@ -28,7 +28,7 @@ struct ConfidenceTests {
     @Test("The mean is over the voxels of a label, the share over its boundary")
     func meanAndShare() {
         // The middle of the square is no boundary; one corner is uncertain.
-        let found = tally(square, 0.875, except: [12: 0.5, 6: 0.625, 19: 0.25]).confidence
+        let found = tally(square, 0.875, except: [12: 0.5, 6: 0.625, 19: 0.25]).confidence(agreement: [])
         #expect(found.keys.sorted() == [2, 7])
         #expect(found[2]?.meanProbability == (7 * 0.875 + 0.5 + 0.625) / 9)
         #expect(found[2]?.uncertainBoundaryShare == 1.0 / 8)
@@ -38,9 +38,9 @@ struct ConfidenceTests {
 
     @Test("A label that fills the plane has no boundary; 0 is not counted")
     func noBoundary() {
-        let found = tally([[3, 3], [3, 3]], 0.5).confidence
+        let found = tally([[3, 3], [3, 3]], 0.5).confidence(agreement: [])
         #expect(found == [3: LabelConfidence(meanProbability: 0.5, uncertainBoundaryShare: nil)])
-        #expect(tally([[0, 0]], 0.5).confidence.isEmpty)
+        #expect(tally([[0, 0]], 0.5).confidence(agreement: []).isEmpty)
     }
 
     @Test("A plane that is added again replaces the earlier one, and a stored tally goes on")
@@ -49,10 +49,10 @@ struct ConfidenceTests {
         let labels = square.flatMap(\.self)
         tally.add(plane: 0, width: 5, labels: labels, probabilities: [Float](repeating: 0.75, count: 25))
         var restored = try JSONDecoder().decode(ConfidenceTally.self, from: JSONEncoder().encode(tally))
-        #expect(restored == tally && tally.confidence[2]?.meanProbability == 0.75)
+        #expect(restored == tally && tally.confidence(agreement: [])[2]?.meanProbability == 0.75)
         restored.add(plane: 1, width: 5, labels: labels, probabilities: [Float](repeating: 0.25, count: 25))
-        #expect(restored.confidence[2]?.meanProbability == 0.5)
-        #expect(restored.confidence[2]?.uncertainBoundaryShare == 0.5)
+        #expect(restored.confidence(agreement: [])[2]?.meanProbability == 0.5)
+        #expect(restored.confidence(agreement: [])[2]?.uncertainBoundaryShare == 0.5)
     }
 
     @Test(
@@ -82,7 +82,8 @@ struct ConfidenceTests {
                 try LogitConfidence(decision, width: width, height: height)
                     .add($0, plane: 0, to: &tally, scope: scope)
             }
-            return tally.confidence.sorted { $0.key < $1.key }.map { [Double($0.key), $0.value.meanProbability] }
+            return tally.confidence(agreement: []).sorted { $0.key < $1.key }
+                .map { [Double($0.key), $0.value.meanProbability] }
         }
         #expect(means.dropFirst().allSatisfy { $0 == means[0] })
         var (sums, counts): ([UInt16: Double], [UInt16: Double]) = ([:], [:])

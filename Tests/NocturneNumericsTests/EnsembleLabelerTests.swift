@@ -212,7 +212,9 @@ struct EnsembleLabelerTests {
         let decision: LabelDecision = isRegions ? .regions(labels: values) : .largestLogit(labels: values)
         let members = members
         let (labels, tally) = try labelled(members, decision, scope: .serial())
-        let again = try await resultsForWidths { try labelled(members, decision, scope: $0).tally.confidence.count }
+        let again = try await resultsForWidths {
+            try labelled(members, decision, scope: $0).tally.confidence(agreement: []).count
+        }
         #expect(Set(again).count == 1)
         var (sums, counts): ([UInt16: Double], [UInt16: Int]) = ([:], [:])
         let shape = Self.box.shape
@@ -224,7 +226,7 @@ struct EnsembleLabelerTests {
             sums[label, default: 0] += probabilities(members, place, isRegions: isRegions)[c]
             counts[label, default: 0] += 1
         }
-        let found = tally.confidence
+        let found = tally.confidence(agreement: [])
         #expect(Set(found.keys) == Set(counts.keys) && counts.count > 2)
         for (label, sum) in sums {
             #expect(abs((found[label]?.meanProbability ?? 0) - sum / Double(counts[label] ?? 0)) < 2e-6)

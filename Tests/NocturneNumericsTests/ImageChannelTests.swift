@@ -66,16 +66,16 @@ struct ImageChannelTests {
         #expect(try same.resample(image, scope: .serial()).array() == image.array())
     }
 
-    @Test("order 3 holds some planes, whatever the depth, and other orders nothing but the result")
+    @Test("order 3 holds some planes, whatever the depth, and other orders nothing")
     func prediction() throws {
         let target = VolumeShape(x: 5, y: 6, z: 70)
         func bytes(_ depth: Int, _ order: ResamplingRule.Order) throws -> Int {
             let view = VoxelView(stored: VolumeShape(x: 10, y: 20, z: depth))
-            return try ImageResampler(view: view, target: target, rule: ResamplingRule(order: order)).predictedBytes
+            let rule = ResamplingRule(order: order)
+            return try ImageResampler(view: view, target: target, rule: rule).predictedWorkingBytes
         }
-        let result = 5 * 6 * 70 * 4
-        #expect(try bytes(90, .linear) == result)
-        #expect(try bytes(90, .cubic) == result + (67 * 5 * 6 + 16 * 5 * 20) * 8)
+        #expect(try bytes(90, .linear) == 0)
+        #expect(try bytes(90, .cubic) == (67 * 5 * 6 + 16 * 5 * 20) * 8)
         #expect(try bytes(900, .cubic) == bytes(90, .cubic))
         // The whole of the 512×512×800 volume of 0.84 GB goes through a window of less than a tenth of it.
         let large = try ImageResampler(

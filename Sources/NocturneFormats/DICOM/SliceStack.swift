@@ -217,8 +217,6 @@ struct SliceStack {
 }
 
 extension SliceStack {
-    var sparseness: Sparseness { Sparseness(slices, usualStep: usualStep) }
-
     /// Whether the slices of an even stack are further apart than they are thick, so that slices may be missing between them.
     enum Sparseness {
         case none

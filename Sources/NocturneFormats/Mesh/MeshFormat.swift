@@ -110,11 +110,6 @@ public struct MeshSelection: RawRepresentable, Hashable, Sendable, Codable, Case
 
     /// As in options and results.
     public var description: String { rawValue }
-
-    /// All values, for help and messages: "stl, obj or none".
-    public static var list: String {
-        MeshFormats.all.map(\.name).joined(separator: ", ") + " or none"
-    }
 }
 
 /// Why a mesh file could not be read or written.

@@ -100,8 +100,8 @@ public final class PDFPage {
     }
 
     /// The width of a line of text.
-    public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
-        set(size: size, isBold: isBold)
+    public func width(of text: String, size: Double) -> Double {
+        set(size: size, isBold: false)
         return width(drawable(text))
     }
 

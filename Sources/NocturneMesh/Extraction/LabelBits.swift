@@ -43,7 +43,7 @@ struct LabelBits: Sendable {
         fill: @Sendable (_ slice: Int, _ firstRow: UnsafeMutablePointer<UInt64>, _ wordsPerRow: Int) -> Void
     ) throws(CancelledError) {
         let nodes = box.upper &- box.lower &+ SIMD3(2, 2, 2)
-        let wordsPerRow = Self.wordsPerRow(box)
+        let wordsPerRow = Self.wordsPerRow(box.shape)
         var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
         try words.withParallelBuffer { target throws(CancelledError) in
             try scope.forEach(box.shape.z) { slice in
@@ -56,10 +56,10 @@ struct LabelBits: Sendable {
         self.words = words
     }
 
-    private static func wordsPerRow(_ box: VoxelBox) -> Int { (box.shape.x + 2 + 63) / 64 }
+    private static func wordsPerRow(_ shape: VolumeShape) -> Int { (shape.x + 2 + 63) / 64 }
 
-    /// The number of bytes for the bits of a box.
-    static func byteCount(_ box: VoxelBox) -> Int { wordsPerRow(box) * (box.shape.y + 2) * (box.shape.z + 2) * 8 }
+    /// The number of bytes for the bits of a box of this shape.
+    static func byteCount(_ shape: VolumeShape) -> Int { wordsPerRow(shape) * (shape.y + 2) * (shape.z + 2) * 8 }
 
     /// The bit of each of 16 voxels.
     static var places: SIMD16<UInt16> {

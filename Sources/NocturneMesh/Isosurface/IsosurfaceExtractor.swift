@@ -87,8 +87,7 @@ public enum IsosurfaceExtractor {
     /// than 8 triangles: at most three points for four triangles, of 16 bytes each.
     /// - Parameter triangles: the limit.
     public static func predictedBytes(_ shape: VolumeShape, triangles: Int) -> Int {
-        LabelBits.byteCount(VoxelBox(all: shape)) + 16 * (shape.y + 2) * (shape.z + 2) + 32 * (shape.z + 2) + 28
-            * triangles
+        LabelBits.byteCount(shape) + 16 * (shape.y + 2) * (shape.z + 2) + 32 * (shape.z + 2) + 28 * triangles
     }
 
     /// The most triangles that the surface in a volume of this shape can have.

@@ -110,7 +110,7 @@ extension PhotoClassification {
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> SingleStep<ScoredPhoto> {
+    ) throws -> SingleStep {
         let model = try model(prepared.loaded.source.photo.model)
         return SingleStep { [prepared] context in
             let used = model.engineInUse
@@ -218,11 +218,11 @@ extension PhotoClassification {
 
 extension PhotoClassification {
     /// Inference in a single step, so there is nothing to checkpoint.
-    package final class SingleStep<Inferred: Sendable>: InferenceRun {
-        private let body: (StageContext) throws -> Inferred
-        private var inferred: Inferred?
+    package final class SingleStep: InferenceRun {
+        private let body: (StageContext) throws -> ScoredPhoto
+        private var inferred: ScoredPhoto?
 
-        init(_ body: @escaping (StageContext) throws -> Inferred) { self.body = body }
+        init(_ body: @escaping (StageContext) throws -> ScoredPhoto) { self.body = body }
 
         /// Always 1.
         package var stepCount: Int { 1 }
@@ -235,7 +235,7 @@ extension PhotoClassification {
         package func checkpoint(force: Bool, _ context: StageContext) throws {}
 
         /// What the body returned. Traps before ``step(_:)``.
-        package func finish(_ context: StageContext) throws -> Inferred {
+        package func finish(_ context: StageContext) throws -> ScoredPhoto {
             guard let inferred else { preconditionFailure("an inference is finished before its step") }
             return inferred
         }

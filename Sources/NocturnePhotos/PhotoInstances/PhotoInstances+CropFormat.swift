@@ -18,29 +18,6 @@ extension PhotoInstances {
         /// JPEG with ``defaultQuality``.
         package static let standard = CropFormat.jpeg(quality: defaultQuality)
 
-        /// The text of the option: `jpeg`, `jpeg:90`, `png` or `none`.
-        package var text: String {
-            switch self {
-            case .jpeg(let quality): quality == Self.defaultQuality ? "jpeg" : "jpeg:\(quality)"
-            case .png: "png"
-            case .none: "none"
-            }
-        }
-
-        /// Nil for another text than ``text`` gives.
-        package init?(_ text: String) {
-            switch text {
-            case "jpeg": self = .standard
-            case "png": self = .png
-            case "none": self = .none
-            default:
-                guard text.hasPrefix("jpeg:"), let quality = Int(text.dropFirst(5)), (1...100).contains(quality) else {
-                    return nil
-                }
-                self = .jpeg(quality: quality)
-            }
-        }
-
         /// Of pictures that are written whether there are crops or not.
         var pictures: CropFormat { self == .none ? .standard : self }
 
@@ -49,10 +26,28 @@ extension PhotoInstances {
 }
 
 extension PhotoInstances.CropFormat: ExpressibleByArgument {
-    /// As ``init(_:)``.
-    package init?(argument: String) { self.init(argument) }
-    /// The text of the option.
-    package var defaultValueDescription: String { text }
+    /// Nil for another text than ``defaultValueDescription`` gives.
+    package init?(argument: String) {
+        switch argument {
+        case "jpeg": self = .standard
+        case "png": self = .png
+        case "none": self = .none
+        default:
+            guard argument.hasPrefix("jpeg:"), let quality = Int(argument.dropFirst(5)), (1...100).contains(quality)
+            else { return nil }
+            self = .jpeg(quality: quality)
+        }
+    }
+
+    /// The text of the option: `jpeg`, `jpeg:90`, `png` or `none`.
+    package var defaultValueDescription: String {
+        switch self {
+        case .jpeg(let quality): quality == Self.defaultQuality ? "jpeg" : "jpeg:\(quality)"
+        case .png: "png"
+        case .none: "none"
+        }
+    }
+
     /// For help; QUALITY stands for a number from 1 to 100.
     package static var allValueStrings: [String] { ["jpeg", "jpeg:QUALITY", "png", "none"] }
     /// Without a quality, which no shell can guess.

@@ -20,7 +20,7 @@ extension PhotoSegmentation {
             let reduced = Self.reduced(map, of: (photo.width, photo.height), to: size)
             // A table for all values of a pixel, instead of a search among the labels for each.
             var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)
-            for label in labels { colors[Int(label.value)] = Self.color(label) }
+            for label in labels { colors[Int(label.value)] = label.color.components }
             let whole = PixelBox(x: 0, y: 0, width: size.0, height: size.1)
             // The border of the photo is not an outline.
             try OverlayDrawing.tint(&picture, reduced, in: whole, colors: colors, beyond: true, flag: flag)
@@ -31,7 +31,8 @@ extension PhotoSegmentation {
             zip(labels, entries).compactMap { label, entry in
                 guard entry.pixels > 0 else { return nil }
                 let percent = 100 * Double(entry.pixels) / Double(photo.width * photo.height)
-                return PictureLegend.Entry(text: "\(label.name)  \(Self.text(percent)) %", color: Self.color(label))
+                let text = "\(label.name)  \(Self.text(percent)) %"
+                return PictureLegend.Entry(text: text, color: label.color.components)
             }
         }
 
@@ -40,10 +41,6 @@ extension PhotoSegmentation {
             // A label that is there is never shown as 0.0 %.
             let tenths = Int((percent * 10).rounded())
             return tenths == 0 ? "< 0.1" : "\(tenths / 10).\(tenths % 10)"
-        }
-
-        private static func color(_ label: ModelLabel) -> SIMD3<UInt8> {
-            SIMD3(label.color.red, label.color.green, label.color.blue)
         }
 
         /// The label at the centre of every pixel of the overlay.

@@ -239,9 +239,8 @@ public struct Preview: Sendable {
 
     func greyScale(of grid: SlicedGrid) -> GreyScale { GreyScale(window, over: sampledVoxels(of: grid)) }
 
-    /// Intensities of voxels evenly distributed over the three slices; empty if the window is given.
+    /// Intensities of voxels evenly distributed over the three slices.
     private func sampledVoxels(of grid: SlicedGrid) -> [Float] {
-        guard window == .percentiles else { return [] }
         let pairs = [(0, 1), (0, 2), (1, 2)]
         let total = pairs.reduce(0) { $0 + grid.axes[$1.0].count * grid.axes[$1.1].count }
         // The same step along both axes gives an even selection for any shape.

@@ -15,17 +15,14 @@ public struct IntensityHistogram: Hashable, Sendable, Codable {
     public var above: Int
 
     /// Bins over a range; a range of one value is extended by half a unit on both sides.
-    init(bins: Int, over range: ClosedRange<Double>) {
+    init(_ rule: RegionOfInterest.HistogramRule, smallest: Double, largest: Double) {
+        let range = rule.range ?? smallest...largest
         let isPoint = range.lowerBound == range.upperBound
         lower = range.lowerBound - (isPoint ? 0.5 : 0)
         upper = range.upperBound + (isPoint ? 0.5 : 0)
-        counts = [Int](repeating: 0, count: bins)
+        counts = [Int](repeating: 0, count: rule.bins)
         below = 0
         above = 0
-    }
-
-    init(_ rule: RegionOfInterest.HistogramRule, smallest: Double, largest: Double) {
-        self.init(bins: rule.bins, over: rule.range ?? smallest...largest)
     }
 
     /// The lower edge of a bin; for the bin after the last it is ``upper``.

@@ -41,7 +41,7 @@ extension RegionMeasurement {
     /// The memory of ``measure(_:on:scope:)`` besides the image: 4 bytes for every voxel of the smallest box around the
     /// region, or for every sample, and 4 MiB per thread.
     public static func predictedBytes(of region: RegionOfInterest, in geometry: VolumeGeometry, threads: Int) -> Int {
-        guard let placement = (try? RegionPlacer(geometry).place(region)) ?? nil else { return 0 }
+        guard let placement = try? RegionPlacer(geometry).place(region) else { return 0 }
         return placement.bytes(in: geometry.shape) + IntensityDistribution.predictedBytes(threads: threads)
     }
 

@@ -98,11 +98,9 @@ public struct RegionExtractor: Sendable {
             upper: pointwiseMin(candidates.lower &+ inner.upper &+ margin, VoxelBox(all: grid.shape).upper)
         )
         guard around.shape.count <= maximumVoxels else { throw FeatureAbsence.tooLarge }
-        let morphology = mask.cropped(to: inner, of: candidates.shape)
-        let offset = lower &- around.lower
         let surroundings = RadiomicsRegion.Surroundings(
             shape: around.shape,
-            offset: offset,
+            offset: lower &- around.lower,
             intensities: try intensities(in: around)
         )
         let bounds = settings.resegmentation
@@ -110,7 +108,7 @@ public struct RegionExtractor: Sendable {
             spacing: grid.spacing,
             surroundings: surroundings,
             shape: inner.shape,
-            masks: (morphology, morphology),
+            mask: mask.cropped(to: inner, of: candidates.shape),
             range: bounds.lower == nil && bounds.upper == nil
                 ? nil : (bounds.lower ?? -.infinity)...max(bounds.upper ?? .infinity, bounds.lower ?? -.infinity)
         )
@@ -160,17 +158,11 @@ extension RadiomicsRegion {
             if reach.isFinite { (lower, upper) = (max(lower, mean - reach), min(upper, mean + reach)) }
         }
         guard lower > -.infinity || upper < .infinity else { return self }
-        var mask = intensityMask
-        for place in mask.indices where mask[place] != 0 {
+        var region = self
+        for place in intensities.indices where intensityMask[place] != 0 {
             let value = Double(intensities[place])
-            if !(value >= lower && value <= upper) { mask[place] = 0 }
+            if !(value >= lower && value <= upper) { region.intensityMask[place] = 0 }
         }
-        return RadiomicsRegion(
-            spacing: spacing,
-            surroundings: surroundings,
-            shape: shape,
-            masks: (morphology, mask),
-            range: range
-        )
+        return region
     }
 }

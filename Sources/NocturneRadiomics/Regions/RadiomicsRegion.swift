@@ -13,7 +13,7 @@ public struct RadiomicsRegion: Sendable {
     /// 1 in the region as it was drawn, else 0.
     public let morphology: [UInt8]
     /// 1 where the intensity counts, else 0: never where `morphology` is 0.
-    public let intensityMask: [UInt8]
+    public internal(set) var intensityMask: [UInt8]
     /// The bounds of re-segmentation, which some discretisations begin at.
     public let range: ClosedRange<Double>?
     /// The image around the region, for features that look beyond it.
@@ -40,12 +40,11 @@ public struct RadiomicsRegion: Sendable {
     public init?(shape: VolumeShape, spacing: SIMD3<Double>, intensities: [Float], mask: [UInt8]) {
         precondition(intensities.count == shape.count && mask.count == shape.count, "arrays do not fill the shape")
         guard let box = VoxelBox(around: mask, shape: shape) else { return nil }
-        let cropped = mask.cropped(to: box, of: shape)
         self.init(
             spacing: spacing,
             surroundings: Surroundings(shape: shape, offset: box.lower, intensities: intensities),
             shape: box.shape,
-            masks: (cropped, cropped),
+            mask: mask.cropped(to: box, of: shape),
             range: nil
         )
     }
@@ -54,7 +53,7 @@ public struct RadiomicsRegion: Sendable {
         spacing: SIMD3<Double>,
         surroundings: Surroundings,
         shape: VolumeShape,
-        masks: (morphology: [UInt8], intensity: [UInt8]),
+        mask: [UInt8],
         range: ClosedRange<Double>?
     ) {
         self.shape = shape
@@ -62,8 +61,8 @@ public struct RadiomicsRegion: Sendable {
         self.surroundings = surroundings
         let box = VoxelBox(lower: surroundings.offset, upper: surroundings.offset &+ SIMD3(shape.x, shape.y, shape.z))
         intensities = surroundings.intensities.cropped(to: box, of: surroundings.shape)
-        morphology = masks.morphology
-        intensityMask = masks.intensity
+        morphology = mask
+        intensityMask = mask
         self.range = range
     }
 

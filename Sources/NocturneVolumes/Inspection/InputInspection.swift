@@ -150,11 +150,8 @@ package struct InputInspection: Sendable {
             if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
         }
         entries += scan.rejected.map { Entry(path: $0.file.path, format: "DICOM", problem: $0.reason.detail) }
-        return entries + (try photos(scan.notDICOM.map(\.path)))
-    }
-
-    private func photos(_ paths: [String]) throws -> [Entry] {
-        try scope.map(paths.count) { photo(paths[$0]) }
+        let unknown = scan.notDICOM.map(\.path)
+        return entries + (try scope.map(unknown.count) { photo(unknown[$0]) })
     }
 
     private func entry(_ file: FoundFile) -> Entry {

@@ -4,7 +4,7 @@ import NocturneRecipeSupport
 
 extension ItemInspection {
     /// Reads the DICOM segmentation on the grid of the label map, and counts the voxels of its segments.
-    mutating func inspectSegmentationObject(_ labels: [RecordedLabelMap.Label], on grid: VolumeGeometry) throws {
+    mutating func inspectSegmentationObject(_ labels: [RecordedLabel], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.segmentationFile
         try inspect(file) { inspection, path in
             let object = try DICOMSegmentation.read(path: path, on: grid, flag: inspection.flag)
@@ -25,7 +25,7 @@ extension ItemInspection {
     }
 
     /// Reads the contours: each label with voxels has some, and all lie in the box of a label with their name.
-    mutating func inspectStructureSet(_ labels: [RecordedLabelMap.Label], on grid: VolumeGeometry) throws {
+    mutating func inspectStructureSet(_ labels: [RecordedLabel], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.structureSetFile
         try inspect(file) { inspection, path in
             let object = try DICOMStructureSet.read(path: path, flag: inspection.flag)
@@ -59,9 +59,9 @@ extension ItemInspection {
     }
 }
 
-extension [RecordedLabelMap.Label] {
+extension [RecordedLabel] {
     /// The labels by their names in DICOM objects, which are cut: several labels may have one.
-    fileprivate var byObjectName: [String: [RecordedLabelMap.Label]] {
+    fileprivate var byObjectName: [String: [RecordedLabel]] {
         Dictionary(grouping: self) { dicomText($0.name, limit: 64) }
     }
 }

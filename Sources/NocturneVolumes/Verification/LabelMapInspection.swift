@@ -3,41 +3,32 @@ import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// A label map as described by a result.
-struct RecordedLabelMap {
-    struct Label {
-        let value: Int
-        let name: String
-        let voxelCount: Int
-        let box: SegmentationResult.Box?
-    }
-
-    let file: String
-    let geometry: VolumeGeometry
-    let labels: [Label]
+/// A label of a label map as described by a result.
+struct RecordedLabel {
+    let value: Int
+    let name: String
+    let voxelCount: Int
+    let box: SegmentationResult.Box?
 }
 
 extension ItemInspection {
     /// Reads the complete map and counts its labels.
-    mutating func inspect(_ recorded: RecordedLabelMap) throws {
-        try inspect(recorded.file) { inspection, path in
+    mutating func inspectLabelMap(_ file: String, _ labels: [RecordedLabel], on geometry: VolumeGeometry) throws {
+        try inspect(file) { inspection, path in
             let counts = try LabelCounts(at: path, scope: inspection.scope)
             let found = counts.header.geometry
             // One fault for one cause: positions of another number of voxels cannot agree anyway.
-            if found.shape != recorded.geometry.shape {
-                inspection.add(
-                    recorded.file,
-                    "has \(found.shape) voxels, result.json states \(recorded.geometry.shape)"
-                )
-            } else if !found.matches(recorded.geometry) {
+            if found.shape != geometry.shape {
+                inspection.add(file, "has \(found.shape) voxels, result.json states \(geometry.shape)")
+            } else if !found.matches(geometry) {
                 // float32 precision: far below any scanner's tolerance.
-                inspection.add(recorded.file, "its voxel positions differ from result.json by more than 0.001 mm")
+                inspection.add(file, "its voxel positions differ from result.json by more than 0.001 mm")
             }
-            for label in recorded.labels {
+            for label in labels {
                 let counted = counts.labels[label.value]
                 if (counted?.count ?? 0) != label.voxelCount {
                     inspection.add(
-                        recorded.file,
+                        file,
                         "has \(counted?.count ?? 0) voxels of \(label.name) (\(label.value)), "
                             + "result.json states \(label.voxelCount)"
                     )
@@ -46,16 +37,13 @@ extension ItemInspection {
                     box.lower != [counted.lower.x, counted.lower.y, counted.lower.z]
                         || box.upper != [counted.upper.x, counted.upper.y, counted.upper.z]
                 {
-                    inspection.add(
-                        recorded.file,
-                        "\(label.name) (\(label.value)) does not fill the box given in result.json"
-                    )
+                    inspection.add(file, "\(label.name) (\(label.value)) does not fill the box given in result.json")
                 }
             }
-            let known = Set(recorded.labels.map(\.value))
+            let known = Set(labels.map(\.value))
             for (value, entry) in counts.labels.sorted(by: { $0.key < $1.key }) where !known.contains(value) {
                 inspection.add(
-                    recorded.file,
+                    file,
                     "has \(entry.count) voxels of \(value), a label that result.json does not list"
                 )
             }

@@ -3,12 +3,11 @@ import NocturneRecipeSupport
 
 extension SegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
-        let recorded = RecordedLabelMap(
-            file: SegmentationWriter.labelFile,
-            geometry: inspection.geometry(of: source),
-            labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
-        )
-        try inspection.inspect(recorded)
+        let geometry = inspection.geometry(of: source)
+        let recorded = labels.map {
+            RecordedLabel(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox)
+        }
+        try inspection.inspectLabelMap(SegmentationWriter.labelFile, recorded, on: geometry)
         for label in labels {
             guard let mesh = label.mesh else { continue }
             // A face lies half a voxel outside; the volume that smoothing takes from a thin part is restored around it.
@@ -17,16 +16,16 @@ extension SegmentationResult: InspectableResult {
                 of: label.name,
                 color: label.color,
                 within: label.boundingBox,
-                recorded.geometry,
+                geometry,
                 margin: 2
             )
         }
         for label in labels {
             guard let file = label.probabilityFile else { continue }
-            try inspection.inspectProbabilities(file, of: label.name, on: recorded.geometry)
+            try inspection.inspectProbabilities(file, of: label.name, on: geometry)
         }
-        try inspection.inspectSegmentationObject(recorded.labels, on: recorded.geometry)
-        try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
+        try inspection.inspectSegmentationObject(recorded, on: geometry)
+        try inspection.inspectStructureSet(recorded, on: geometry)
         try inspection.inspectPictures()
     }
 }
@@ -62,15 +61,10 @@ extension ExistingLabelsResult: InspectableResult {
         let maps = Dictionary(grouping: labels, by: \.file)
         // Sorted by file, so that faults are listed in the same order every time.
         for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
-            try inspection.inspect(
-                RecordedLabelMap(
-                    file: file,
-                    geometry: geometry,
-                    labels: labels.map {
-                        .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox)
-                    }
-                )
-            )
+            let recorded = labels.map {
+                RecordedLabel(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox)
+            }
+            try inspection.inspectLabelMap(file, recorded, on: geometry)
         }
         for label in labels {
             guard let mesh = label.mesh else { continue }

@@ -12,6 +12,8 @@ final class LevelModel: Sendable {
     let classes: Int
     /// In voxels along the networks' axes.
     let patch: GridZYX
+    /// `[1, channels, z, y, x]`; without z for networks of planes.
+    let inputShape: [Int]
 
     init(
         package: ModelPackage,
@@ -25,12 +27,12 @@ final class LevelModel: Sendable {
         self.settings = settings
         patch = GridZYX(settings.patchSize[0], settings.patchSize[1], settings.patchSize[2])
         networks = try settings.networks.map { try engine.load(onnx: package.path(of: $0), precision: precision) }
-        let shape = LevelModel.inputShape(settings, patch)
+        inputShape = [1, settings.inputChannels] + (settings.isPlanar ? [] : [patch.z]) + [patch.y, patch.x]
         var classes = 0
         for (network, file) in zip(networks, settings.networks) {
-            let output = try network.outputShape(inputShape: shape)
-            guard output.count == shape.count, Array(output[2...]) == Array(shape[2...]) else {
-                throw modelError("\(file) returns \(output) for an input of \(shape); expected the same extents")
+            let output = try network.outputShape(inputShape: inputShape)
+            guard output.count == inputShape.count, Array(output[2...]) == Array(inputShape[2...]) else {
+                throw modelError("\(file) returns \(output) for an input of \(inputShape); expected the same extents")
             }
             guard classes == 0 || classes == output[1] else {
                 throw modelError("\(file) returns \(output[1]) classes, another network \(classes)")
@@ -38,13 +40,6 @@ final class LevelModel: Sendable {
             classes = output[1]
         }
         self.classes = classes
-    }
-
-    /// `[1, channels, z, y, x]`; without z for networks of planes.
-    var inputShape: [Int] { LevelModel.inputShape(settings, patch) }
-
-    private static func inputShape(_ settings: CascadeLevel, _ patch: GridZYX) -> [Int] {
-        [1, settings.inputChannels] + (settings.isPlanar ? [] : [patch.z]) + [patch.y, patch.x]
     }
 
     /// One without mirroring, else one for each combination of mirrored axes.

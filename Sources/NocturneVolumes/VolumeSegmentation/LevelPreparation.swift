@@ -49,7 +49,8 @@ struct LevelPreparation {
     /// - Returns: `[channel][z][y][x]` of the part of the grid that the networks see.
     func image(_ grid: ModelGrid, previous: FrozenVoxels<UInt16>?, scope: ComputeScope) throws -> FrozenVoxels<Float> {
         let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
-        let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
+        let mask =
+            try previous != nil || level.needsMask ? ForegroundMask(of: channels, view: view, scope: scope) : nil
         var image = try VoxelBuffer<Float>(count: level.inputChannels * grid.shape.count)
         try image.withUnsafeMutableBufferPointer { image in
             func channels(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Float> {
@@ -155,9 +156,5 @@ struct LevelPreparation {
             * max(shape.x, level.patchSize[2])
         let share = Double(padded - shape.count) / Double(shape.count)
         return Int((share * Double(grid.box.shape.count)).rounded())
-    }
-
-    private func needsMask(_ previous: FrozenVoxels<UInt16>?) -> Bool {
-        previous != nil || level.needsMask
     }
 }

@@ -106,9 +106,6 @@ package final class SegmentationModel: Sendable {
         region.map { PartModel(members: [$0], labels: [:]) } ?? partsInUse(options)[0]
     }
 
-    /// The package's rules for cleaning the final labels.
-    var postprocessRules: PostprocessRules { settings.postprocessing }
-
     /// Whether the package combines others.
     var isProgram: Bool { package.task == VolumeModelSettings.programTask }
 

@@ -23,8 +23,8 @@ package struct PreparedVolume: Sendable {
         let stored: WorkingVolume
         /// What the network of the region works on, or else the parts.
         let place: WorkingPlace
-        /// Of the region, or else of the first part.
-        let first: PartGrids
+        /// Of the region, or else of the first part, by member and level.
+        let first: [[ModelGrid]]
         /// The input of the first level of that part.
         let image: FrozenVoxels<Float>
     }

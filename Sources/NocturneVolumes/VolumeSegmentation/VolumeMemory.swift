@@ -82,7 +82,8 @@ struct VolumeMemory {
         }
         // Rules on the grid of the program, or of a part before its labels are merged.
         let rules =
-            (grid == nil ? [] : [model.postprocessRules]) + (model.isProgram ? parts.map(\.postprocessRules) : [])
+            (grid == nil ? [] : [model.settings.postprocessing])
+            + (model.isProgram ? parts.map(\.postprocessRules) : [])
         let morphology = morphologyBytes(rules, work.geometry.shape, threads)
         if morphology > 0 {
             largest.append(PlannedBuffer("label morphology", bytes: morphology, in: .infer))
@@ -151,7 +152,7 @@ struct VolumeMemory {
     private func measuringBytes(_ threads: Int) -> Int {
         max(
             model.settings.grid == nil
-                ? morphologyBytes([model.postprocessRules], source.geometry.shape, threads) : 0,
+                ? morphologyBytes([model.settings.postprocessing], source.geometry.shape, threads) : 0,
             LabelMeasurement.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,

@@ -39,14 +39,14 @@ extension VolumeSegmentation {
         let model = try model(inferred.source.model)
         // What a person has drawn is not cleaned; earlier labels and those on the grid of a program have been.
         let isFinal = item.edit != nil || inferred.cleaning != nil
-        let rules = isFinal ? PostprocessRules() : model.postprocessRules
-        let kept = options.labels.map { _ in Set(wantedLabels(of: model).map(\.value)) }
+        let rules = isFinal ? PostprocessRules() : model.settings.postprocessing
+        let kept = options.labels.map { _ in Set(model.wantedLabels(options).map(\.value)) }
         let (labels, cleaning) = try inferred.labels.cleaned(by: rules, keeping: kept, scope: context.scope)
         // After the cleaning: all measures are of the labels that are written.
         let found = try measures(inferred, labels, item, context)
         var content = PictureContent(image: (inferred.source, inferred.volume), labels: labels)
-        content.colors = Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) })
-        content.entries = zip(wantedLabels(of: model), found.labels).filter { $1.voxelCount > 0 }.map { label, _ in
+        content.colors = Dictionary(uniqueKeysWithValues: model.wantedLabels(options).map { ($0.value, $0.color) })
+        content.entries = zip(model.wantedLabels(options), found.labels).filter { $1.voxelCount > 0 }.map { label, _ in
             PictureLegend.Entry(text: label.title ?? label.name, color: label.color.components)
         }
         content.labelled = VoxelBox(around: found.labels.compactMap(\.boundingBox))
@@ -93,7 +93,7 @@ extension VolumeSegmentation {
     ) throws -> Measures {
         let scope = context.scope
         let model = try model(inferred.source.model)
-        let wanted = wantedLabels(of: model)
+        let wanted = model.wantedLabels(options)
         let unit = try MeasuredUnit(of: inferred.source, scope: scope)
         let measurements = try LabelMeasurement.measure(
             labels: labels,
@@ -176,15 +176,11 @@ extension VolumeSegmentation {
         return try SegmentationWriter(
             model: model,
             options: options,
-            labels: wantedLabels(of: model),
+            labels: model.wantedLabels(options),
             meshed: meshed,
             item: item
         ).write(into: folder, context)
     }
-
-    // MARK: Settings from the package and the options
-
-    func wantedLabels(of model: SegmentationModel) -> [ModelLabel] { model.wantedLabels(options) }
 }
 
 extension LabelVolume {

@@ -47,25 +47,19 @@ extension VolumeSegmentation {
         let (source, channels) = (loaded.source, loaded.channels)
         let earlier = try earlierLabels(item, source, context.scope.flag)
         // Labels that a person has edited, or that an earlier run has made, need no inference. They are still measured.
-        guard item.edit == nil, earlier == nil else {
-            return PreparedVolume(
-                source: source,
-                channels: channels,
-                input: nil,
-                earlier: earlier,
-                notes: loaded.notes
-            )
-        }
+        let isKnown = item.edit != nil || earlier != nil
         return PreparedVolume(
             source: source,
             channels: channels,
-            input: try PreparedVolume.NetworkInput(
-                of: WorkingVolume(source: source, channels: channels.map(\.voxels)),
-                model: try model(source.model),
-                options: options,
-                scope: context.scope
-            ),
-            earlier: nil,
+            input: isKnown
+                ? nil
+                : try PreparedVolume.NetworkInput(
+                    of: WorkingVolume(source: source, channels: channels.map(\.voxels)),
+                    model: try model(source.model),
+                    options: options,
+                    scope: context.scope
+                ),
+            earlier: earlier,
             notes: loaded.notes
         )
     }
@@ -79,7 +73,7 @@ extension VolumeSegmentation {
         return EarlierLabels(
             in: folder,
             for: source,
-            wanted: wantedLabels(of: try model(source.model)),
+            wanted: try model(source.model).wantedLabels(options),
             hasProbabilities: options.writesProbabilities,
             flag: flag
         )
@@ -96,7 +90,7 @@ extension PreparedVolume.NetworkInput {
             scope: scope
         )
         let part = model.firstPart(options)
-        let grids = try PartGrids(part, on: place.volume, scope: scope)
+        let grids = try part.grids(on: place.volume, scope: scope)
         let preparation = LevelPreparation(
             level: part.members[0].levels[0].settings,
             source: place.volume.source,
@@ -106,7 +100,7 @@ extension PreparedVolume.NetworkInput {
             stored: stored,
             place: place,
             first: grids,
-            image: try preparation.image(grids.grids[0][0], previous: nil, scope: scope)
+            image: try preparation.image(grids[0][0], previous: nil, scope: scope)
         )
     }
 }

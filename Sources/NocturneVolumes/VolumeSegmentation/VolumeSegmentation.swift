@@ -87,14 +87,14 @@ package struct VolumeSegmentation: Recipe {
 
     /// The label map itself is not looked at.
     package func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
-        let wanted = wantedLabels(of: try model(source.model))
+        let wanted = try model(source.model).wantedLabels(options)
         let hasProbabilities = options.writesProbabilities
         return EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities) != nil
     }
 
     /// With another choice of labels not even where the result has more: a map that is edited once more has none of the others.
     package func keepsEdits(_ source: VolumeSource, of folder: String) throws -> Bool {
-        let wanted = wantedLabels(of: try model(source.model))
+        let wanted = try model(source.model).wantedLabels(options)
         let result = EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: false)
         return result?.labels.count == wanted.count
     }

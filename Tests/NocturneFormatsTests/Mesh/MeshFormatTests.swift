@@ -44,7 +44,6 @@ struct MeshFormatTests {
         #expect(MeshFormats.format(of: "a.vtk") == nil && MeshFormats.format(of: "stl") == nil)
         #expect(MeshSelection(rawValue: "vtk") == nil && MeshSelection.none.format == nil)
         #expect(MeshSelection.allCases.map(\.rawValue) == all.map(\.name) + ["none"])
-        #expect(MeshSelection.list == all.map(\.name).joined(separator: ", ") + " or none")
     }
 
     @Test("give back what was written, in RAS+, with frame and colour", arguments: PatientFrame.allCases)

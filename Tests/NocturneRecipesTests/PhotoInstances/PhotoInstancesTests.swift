@@ -100,10 +100,10 @@ struct PhotoInstancesTests {
     @Test("The formats of crops read back from their texts, and the options from the record")
     func formatTexts() throws {
         for format in [PhotoInstances.CropFormat.standard, .jpeg(quality: 1), .jpeg(quality: 100), .png, .none] {
-            #expect(PhotoInstances.CropFormat(format.text) == format)
+            #expect(PhotoInstances.CropFormat(argument: format.defaultValueDescription) == format)
         }
         for text in ["", "jpeg:", "jpeg:0", "jpeg:101", "JPEG", "jpeg:8 5", "webp"] {
-            #expect(PhotoInstances.CropFormat(text) == nil)
+            #expect(PhotoInstances.CropFormat(argument: text) == nil)
         }
         #expect(PhotoInstances.Options().recorded == ["crops": "jpeg"])
         let new = try PhotoInstances.Options(given: [

@@ -112,7 +112,7 @@ package struct PlaneModel: Sendable {
     /// - Returns: what the rules have changed, by label; empty without rules.
     /// - Throws: `CancelledError`, `AllocationError`.
     package func cleaned(_ labels: LabelVolume, scope: ComputeScope) throws -> (LabelVolume, [LabelCleaning]) {
-        var rules = model.postprocessRules
+        var rules = model.settings.postprocessing
         rules.isPlane = true
         return try labels.cleaned(by: rules, within: Self.componentBytes(labels.geometry.shape), scope: scope)
     }

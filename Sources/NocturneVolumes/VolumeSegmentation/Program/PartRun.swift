@@ -16,14 +16,11 @@ struct InferenceResources {
     let mappedLabels: Set<UInt16>
 }
 
-/// The grids of a part's levels for one volume, for each member.
-struct PartGrids: Sendable {
-    /// By member and level.
-    let grids: [[ModelGrid]]
-
+extension PartModel {
+    /// The grids of the levels for one volume, by member and level.
     /// - Throws: `CancelledError`; errors for grids that are too large.
-    init(_ part: PartModel, on volume: WorkingVolume, scope: ComputeScope) throws {
-        grids = try part.members.map { member in
+    func grids(on volume: WorkingVolume, scope: ComputeScope) throws -> [[ModelGrid]] {
+        try members.map { member in
             try member.levels.map { level in
                 try LevelPreparation(level: level.settings, source: volume.source, channels: volume.channels)
                     .grid(scope: scope)
@@ -31,15 +28,6 @@ struct PartGrids: Sendable {
         }
     }
 
-    /// The number of tiles of all levels.
-    func tileCount(_ part: PartModel, _ options: SegmentationOptions) throws -> Int {
-        try zip(part.members, grids).reduce(0) { sum, member in
-            try zip(member.0.levels, member.1).reduce(sum) { $0 + (try $1.1.tiles($1.0, options).tileCount) }
-        }
-    }
-}
-
-extension PartModel {
     /// The number of tiles on a volume, from its header: without cropping, the largest number.
     func plannedTiles(on source: VolumeSource, _ options: SegmentationOptions) throws -> Int {
         try members.flatMap(\.levels).reduce(0) { sum, level in
@@ -54,7 +42,8 @@ extension PartModel {
 final class PartRun {
     private let part: PartModel
     private let volume: WorkingVolume
-    private let grids: PartGrids
+    /// By member and level.
+    private let grids: [[ModelGrid]]
     private let resources: InferenceResources
     /// Of the first level, if it has been prepared already.
     private var firstImage: FrozenVoxels<Float>?
@@ -81,7 +70,7 @@ final class PartRun {
     init(
         _ part: PartModel,
         on volume: WorkingVolume,
-        grids: PartGrids,
+        grids: [[ModelGrid]],
         firstImage: FrozenVoxels<Float>?,
         firstRun: Int,
         resources: InferenceResources
@@ -97,7 +86,9 @@ final class PartRun {
             (0..<member.levels.count - 1).map { (index, $0) }
         }
         previous = part.members.map { _ in nil }
-        stepCount = try grids.tileCount(part, resources.options)
+        stepCount = try zip(part.members, grids).reduce(0) { sum, member in
+            try zip(member.0.levels, member.1).reduce(sum) { $0 + (try $1.1.tiles($1.0, resources.options).tileCount) }
+        }
     }
 
     /// The number of runs that save labels.
@@ -192,7 +183,7 @@ final class PartRun {
 
     private func prepare(_ index: Int, _ level: Int, _ scope: ComputeScope) throws -> PreparedLevel {
         let model = part.members[index].levels[level]
-        let grid = grids.grids[index][level]
+        let grid = grids[index][level]
         let image: FrozenVoxels<Float>
         if let first = firstImage, index == 0, level == 0 {
             image = first
@@ -215,7 +206,7 @@ final class PartRun {
         current = nil
         confidence = run.confidence
         if let staged = run.probabilities {
-            let grid = grids.grids[0][part.members[0].levels.count - 1]
+            let grid = grids[0][part.members[0].levels.count - 1]
             for (place, one) in mapped.enumerated() {
                 probabilities[one.label, default: []].append(LabelProbabilities(staged, place: place, grid))
             }

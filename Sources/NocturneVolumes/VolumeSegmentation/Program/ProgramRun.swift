@@ -82,7 +82,7 @@ package final class ProgramRun {
         try advance(context)
     }
 
-    private func start(_ part: PartModel, grids: PartGrids, image: FrozenVoxels<Float>?) throws {
+    private func start(_ part: PartModel, grids: [[ModelGrid]], image: FrozenVoxels<Float>?) throws {
         current = try PartRun(
             part,
             on: place.volume,
@@ -203,7 +203,7 @@ package final class ProgramRun {
         part = index + 1
         let next = parts[index + 1]
         laterSteps = max(0, laterSteps - (try next.plannedTiles(on: place.volume.source, resources.options)))
-        let grids = try PartGrids(next, on: place.volume, scope: context.scope)
+        let grids = try next.grids(on: place.volume, scope: context.scope)
         try start(next, grids: grids, image: nil)
     }
 
@@ -272,7 +272,7 @@ package final class ProgramRun {
 
     /// The labels after the program's rules, which apply on its grid.
     private func cleaned(_ labels: FrozenVoxels<UInt16>, _ scope: ComputeScope) throws -> FrozenVoxels<UInt16> {
-        let result = try cleaned(labels, model.postprocessRules, scope)
+        let result = try cleaned(labels, model.settings.postprocessing, scope)
         cleaning = result.cleaning
         return result.labels
     }

@@ -1,5 +1,6 @@
 import NocturneInference
 import NocturneNumerics
+import NocturnePictures
 import NocturnePostprocess
 import NocturneSystem
 
@@ -20,13 +21,15 @@ extension VolumeModelSettings {
         }
         if parts.isEmpty { throw section.fault("parts", "is an empty list") }
         // Without a window for pictures, that of the first part is taken: the parts see the same image.
-        let window = section.has("window") ? try DisplayWindow(section.object("window")) : nil
+        let window =
+            section.has("window")
+            ? try PictureWindow(section.object("window")) : parts[0].members[0].settings.window
         self.init(
             grid: section.has("grid") ? try ProgramGridSettings(section.object("grid")) : nil,
             region: region,
             parts: parts,
             postprocessing: try PostprocessRules(section.objectOrEmpty("postprocessing"), labels: package.labels),
-            window: window ?? parts[0].members[0].settings.window
+            window: window
         )
         // All parts read the same files, so they have to take the same kind of them.
         if let other = self.members.first(where: { $0.settings.inputFormat != inputFormat }) {

@@ -1,5 +1,6 @@
 package import NocturneInference
 package import NocturneNumerics
+package import NocturnePictures
 package import NocturnePostprocess
 import NocturneSystem
 
@@ -16,7 +17,7 @@ package struct VolumeModelSettings: Hashable, Sendable {
     /// Of the merged label map, on ``grid``.
     package let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; see ``SegmentationModel/pictureWindow`` for nil.
-    package let window: DisplayWindow?
+    package let window: PictureWindow?
 }
 
 /// The grid of a program: the volume reoriented to the nearest RAS+ grid and resampled.

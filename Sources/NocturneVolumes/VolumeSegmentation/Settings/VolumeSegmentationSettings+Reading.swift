@@ -1,4 +1,5 @@
 import NocturneInference
+import NocturnePictures
 import NocturnePostprocess
 import NocturneSystem
 
@@ -22,7 +23,7 @@ extension VolumeSegmentationSettings {
             output: output,
             inputFormat: format,
             postprocessing: try PostprocessRules(section.objectOrEmpty("postprocessing"), labels: package.labels),
-            window: section.has("window") ? try DisplayWindow(section.object("window")) : nil
+            window: section.has("window") ? try PictureWindow(section.object("window")) : nil
         )
     }
 
@@ -108,8 +109,9 @@ extension VolumeSegmentationSettings.Output {
     }
 }
 
-extension DisplayWindow {
-    init(_ fields: JSONFields) throws(JSONFields.Fault) {
+extension PictureWindow {
+    /// Centre and width as defined by DICOM, in the image's unit. Nil where both ends are one number in single precision.
+    init?(_ fields: JSONFields) throws(JSONFields.Fault) {
         try fields.only(["center", "width"])
         self.init(center: try fields.number("center", in: -1e6...1e6), width: try fields.number("width", in: 1...1e6))
     }

@@ -1,6 +1,7 @@
 package import NocturneCore
 package import NocturneInference
 package import NocturneNumerics
+package import NocturnePictures
 package import NocturnePostprocess
 import NocturneSystem
 
@@ -32,15 +33,7 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
     /// How the label map is cleaned.
     package let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
-    package let window: DisplayWindow?
-}
-
-/// A display window from black to white, as defined by DICOM.
-package struct DisplayWindow: Hashable, Sendable {
-    /// In the image's unit, finite.
-    package let center: Double
-    /// From 1 on, finite.
-    package let width: Double
+    package let window: PictureWindow?
 }
 
 /// One cascade level: a grid, networks for it, and the transformation back. All triples are in the networks' order: (z,
