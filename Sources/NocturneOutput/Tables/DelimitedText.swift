@@ -28,7 +28,7 @@ package enum DelimitedText {
         package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
     }
 
-    /// In the order of the text, with the first row, which may be a header.
+    /// All rows in the order of the text, also the first one, which may be a header.
     /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, too many rows or fields, or
     ///   a field that is too long.
     package static func rows(_ bytes: [UInt8], separator: UInt8 = UInt8(ascii: ",")) throws(Fault) -> [Row] {

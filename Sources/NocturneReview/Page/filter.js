@@ -24,8 +24,8 @@
       .map((each) => each.value);
   }
 
-  /* The volume of a label in ml; without a label, the sum of all labels. Regions of interest, whose volumes are in mm³, are no
-     parts of that sum: they count where there is no label. */
+  /* The volume of a label in ml; without a label, the sum of all labels. Regions of interest, whose volumes are in mm³, are not
+     added to labels: they count where there is no label. */
   function volumeOf(entry, label) {
     const own = entry.measures.filter((each) => each.measure === "volume" && typeof each.value === "number"
       && (label === null || each.label === label));

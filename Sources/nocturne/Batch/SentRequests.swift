@@ -44,7 +44,7 @@ struct SentRequests {
     }
 
     /// Items that are processed or wait for it, also of a batch that is divided.
-    /// - Throws: `BatchError` when there is no item of one of the names, or it has ended; `JournalError`.
+    /// - Throws: `BatchError` when no item has one of the names, or it has ended; `JournalError`.
     static func check(areOpen names: [String], of folder: OutputFolder) async throws {
         guard !names.isEmpty else { return }
         let all = try await ExistingBatch.contents(of: folder, DividedBatch.read(folder)).items
