@@ -69,7 +69,7 @@ extension JSONFields {
     private func histogram() throws(Fault) -> RegionOfInterest.HistogramRule {
         try only(["bins", "range"])
         var rule = RegionOfInterest.HistogramRule.standard
-        if has("bins") { rule.bins = try whole("bins", in: 1...RegionOfInterest.HistogramRule.maximumBinCount) }
+        rule.bins = try whole("bins", rule.bins, in: 1...RegionOfInterest.HistogramRule.maximumBinCount)
         if has("range") {
             let ends = try numbers(value("range"), "range", count: 2, in: Self.places)
             guard ends[0] < ends[1] else { throw fault("range", "is not ascending") }
@@ -124,7 +124,7 @@ extension JSONFields {
     }
 
     private func rotation() throws(Fault) -> Double {
-        has("rotationDegrees") ? try number("rotationDegrees", in: -360...360) : 0
+        try number("rotationDegrees", 0, in: -360...360)
     }
 
     private func plane(_ space: RegionOfInterest.Space) throws(Fault) -> RegionOfInterest.Plane {

@@ -49,10 +49,10 @@ extension RadiomicsSettings.Interpolation {
     fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
         try fields.only(["spacingMm", "image", "mask", "partialVolume", "roundsIntensities"])
         if fields.has("spacingMm") { spacing = try fields.spacing("spacingMm") }
-        if fields.has("image") { image = try fields.choice("image") }
-        if fields.has("mask") { mask = try fields.choice("mask") }
-        if fields.has("partialVolume") { partialVolume = try fields.number("partialVolume", in: 0.01...1) }
-        if fields.has("roundsIntensities") { roundsIntensities = try fields.boolean("roundsIntensities") }
+        image = try fields.choice("image", image)
+        mask = try fields.choice("mask", mask)
+        partialVolume = try fields.number("partialVolume", partialVolume, in: 0.01...1)
+        roundsIntensities = try fields.boolean("roundsIntensities", roundsIntensities)
     }
 }
 
@@ -70,10 +70,10 @@ extension RadiomicsSettings.Resegmentation {
 extension RadiomicsSettings.Discretisation {
     fileprivate mutating func read(_ fields: JSONFields) throws(JSONFields.Fault) {
         try fields.only(["method", "binWidth", "binCount", "origin"])
-        if fields.has("method") { method = try fields.choice("method") }
-        if fields.has("binWidth") { binWidth = try fields.number("binWidth", in: 1e-6...1e9) }
-        if fields.has("binCount") { binCount = try fields.whole("binCount", in: 2...65_536) }
-        if fields.has("origin") { origin = try fields.choice("origin") }
+        method = try fields.choice("method", method)
+        binWidth = try fields.number("binWidth", binWidth, in: 1e-6...1e9)
+        binCount = try fields.whole("binCount", binCount, in: 2...65_536)
+        origin = try fields.choice("origin", origin)
     }
 }
 
@@ -83,10 +83,10 @@ extension RadiomicsSettings.Texture {
         try fields.only(["aggregations", pairs.distance, pairs.weighting, "neighbourDistance", "coarseness"])
         let distances = 1...RadiomicsSettings.largestDistance
         if fields.has("aggregations") { aggregations = try fields.choices("aggregations") }
-        if fields.has(pairs.distance) { cooccurrenceDistance = try fields.whole(pairs.distance, in: distances) }
-        if fields.has(pairs.weighting) { cooccurrenceWeighting = try fields.choice(pairs.weighting) }
-        if fields.has("neighbourDistance") { neighbourDistance = try fields.whole("neighbourDistance", in: distances) }
-        if fields.has("coarseness") { coarseness = try fields.whole("coarseness", in: 0...1000) }
+        cooccurrenceDistance = try fields.whole(pairs.distance, cooccurrenceDistance, in: distances)
+        cooccurrenceWeighting = try fields.choice(pairs.weighting, cooccurrenceWeighting)
+        neighbourDistance = try fields.whole("neighbourDistance", neighbourDistance, in: distances)
+        coarseness = try fields.whole("coarseness", coarseness, in: 0...1000)
     }
 }
 
