@@ -83,14 +83,6 @@ extension JSONFields {
         in range: ClosedRange<Double>
     ) throws(Fault) -> [Double] {
         guard case .array(let list) = value, list.count == count else { throw fault(key, "is not \(count) numbers") }
-        var numbers: [Double] = []
-        for entry in list {
-            guard case .number(let number) = entry, range.contains(number) else {
-                let ends = "\(range.lowerBound) to \(range.upperBound)"
-                throw fault(key, "has an entry that is not a number from \(ends)")
-            }
-            numbers.append(number)
-        }
-        return numbers
+        return try entries(list, key) { value, place throws(Fault) in try number(value, place, in: range) }
     }
 }

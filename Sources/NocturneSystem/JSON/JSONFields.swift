@@ -108,7 +108,11 @@ package struct JSONFields: Sendable {
 
     /// A member that must be a number within a range.
     package func number(_ key: String, in range: ClosedRange<Double>) throws(Fault) -> Double {
-        let number = try number(value(key), key)
+        try number(value(key), key, in: range)
+    }
+
+    func number(_ value: JSONValue, _ key: String, in range: ClosedRange<Double>) throws(Fault) -> Double {
+        let number = try number(value, key)
         guard range.contains(number) else {
             let isOpen = range.upperBound == .greatestFiniteMagnitude
             let expected = isOpen ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
