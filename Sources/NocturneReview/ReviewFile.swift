@@ -44,18 +44,20 @@ package struct ReviewFile: Sendable, Codable {
         // Texts are shown on the page and kept in the journal, so their lengths are limited; a zero byte would end a text of
         // SQLite.
         for mark in file.marks {
+            let item = EventText.oneLine(String(mark.item.prefix(80)))
             let texts = [mark.item, mark.rater, mark.comment, mark.fingerprint, mark.time, mark.object ?? ""]
             guard !mark.rater.isEmpty, texts.allSatisfy({ $0.utf8.count <= longestText && !$0.utf8.contains(0) }) else {
                 throw refusal(
-                    "a mark of \(mark.item.prefix(80)) has no rater, or a text that is too long. Save the file again from the "
+                    "a mark of \(item) has no rater, or a text that is too long. Save the file again from the "
                         + "review page"
                 )
             }
             // By their times it is decided which mark of a person counts.
             guard Date(timestamp: mark.time) != nil else {
+                let time = EventText.oneLine(String(mark.time.prefix(80)))
                 throw refusal(
-                    "the time \"\(mark.time.prefix(80))\" of a mark of \(mark.item.prefix(80)) is not a time as "
-                        + "2026-03-01T10:00:00Z (RFC 3339). Save the file again from the review page"
+                    "the time \"\(time)\" of a mark of \(item) is not a time as 2026-03-01T10:00:00Z (RFC 3339). Save the file "
+                        + "again from the review page"
                 )
             }
         }
@@ -156,7 +158,7 @@ extension ReviewFile {
                 text +=
                     " Left out: \(counted(unknownItems.count, "item")) that this batch does not have, such as \(unknownItems[0])."
             }
-            return text
+            return EventText.oneLine(text)
         }
     }
 }

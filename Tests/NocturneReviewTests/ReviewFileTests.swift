@@ -61,12 +61,12 @@ struct ReviewFileTests {
         arguments: [
             (#""verdict":"perhaps","time":"""#, "marks[0].verdict is not one of pass, fail, questionable"),
             (#""verdict":7,"time":"""#, "marks[0].verdict has no value, or one of another type"),
-            (#""verdict":"pass","time":"yesterday""#, "the time \"yesterday\" of a mark of a is not a time"),
+            (#""verdict":"pass","time":"yesterday""#, "the time \"yesterday\" of a mark of a\u{FFFD}b is not a time"),
         ]
     )
     func refused(fields: String, reason: String) throws {
         try TemporaryFolder.with { folder in
-            let mark = #"{"item":"a","fingerprint":"f","object":null,"rater":"r","comment":"",\#(fields)}"#
+            let mark = #"{"item":"a\nb","fingerprint":"f","object":null,"rater":"r","comment":"",\#(fields)}"#
             let text = #"{"schemaVersion":1,"batch":"","raters":[],"marks":[\#(mark)]}"#
             let path = try folder.write(text, to: "review.json").path
             let error = #expect(throws: BatchError.self) { try ReviewFile.read(path) }

@@ -17,15 +17,15 @@ package enum DelimitedText {
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         /// The number of the first line of the record, from 1; nil for the text as a whole.
         package let row: Int?
-        /// The fact, which a message puts after the row; about the whole table it completes "the table …".
+        /// The fact in one line, which a message puts after the row; about the whole table it completes "the table …".
         package let detail: String
         /// "row N: FACT".
         package var description: String { (row.map { "row \($0): " } ?? "") + detail }
 
         /// - Parameters:
         ///   - row: the number of the first line of the record, from 1; nil for the text as a whole.
-        ///   - detail: the fact.
-        package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
+        ///   - detail: the fact; fields of the table in it may have line feeds.
+        package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, EventText.oneLine(detail)) }
     }
 
     /// All rows in the order of the text, also the first one, which may be a header.

@@ -150,7 +150,7 @@ extension ObjectTextTable {
                 text +=
                     " Left out: \(counted(unknown.count, "row")) about objects that this batch does not have, such as \(first)."
             }
-            return text
+            return EventText.oneLine(text)
         }
     }
 }

@@ -89,7 +89,8 @@ package struct SubjectTable: Sendable {
         guard let item = items.first, !items.contains(where: { entry(item: $0.name, path: $0.path) != nil })
         else { return }
         let first = rows.min { $0.value.number < $1.value.number }
-        let named = first.map { "Row \($0.value.number) names \"\($0.key)\"" } ?? "It has no row with an item"
+        let name = EventText.oneLine(first?.key ?? "")
+        let named = first.map { "Row \($0.value.number) names \"\(name)\"" } ?? "It has no row with an item"
         throw BatchError(
             .inputMissing,
             path: path,
@@ -105,7 +106,7 @@ package struct SubjectTable: Sendable {
         guard let first = unmatched.min(by: { $0.value.number < $1.value.number }) else { return nil }
         let verb = unmatched.count == 1 ? "names" : "name"
         return "\(counted(unmatched.count, "row")) of the table of subjects \(verb) no item of these batches, "
-            + "such as row \(first.value.number): \"\(first.key)\"."
+            + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
     /// The entry of an item, found by its name, the file name of its input, or one of them without its extension.

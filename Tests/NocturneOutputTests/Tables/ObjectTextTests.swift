@@ -65,6 +65,17 @@ struct ObjectTextTests {
         #expect(taken.texts.last?.fields.first?.value == "Later")
     }
 
+    @Test("Line feeds in names of a table break no line of a message")
+    func lineFeeds() throws {
+        let rows = "\"a\nb\",1,Emma,\n\"a\nb\",1,Other,\n"
+        let table = Array("item,object,title,author\n\(rows)".utf8)
+        let fault = #expect(throws: NamedTable.Fault.self) { try ObjectTextTable(table, fields: fields) }
+        #expect(fault?.detail.hasPrefix("object 1 of \"a\u{FFFD}b\" has other texts in row 2") == true)
+        let known = try ObjectTextTable(Array("item,object,title,author\n\"a\nb\",1,Emma,\n".utf8), fields: fields)
+        let summary = ObjectTextTable.Import([known], items: [item("a", 1)], parts: [1: [part(1)]]).summary
+        #expect(summary.hasSuffix("such as a\u{FFFD}b 1."), "\(summary)")
+    }
+
     @Test("A text is a known title only where that is certain")
     func knownTitles() throws {
         let table = "title,author\nMoby Dick,Herman Melville\nEmma,Jane Austen\nEmmas,\nThe Trial I,\nThe Trial II,\n"

@@ -101,7 +101,8 @@ package struct MetadataTable: Sendable {
         guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
         return
             "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such as "
-            + "\"\(first.key)\" (row \(first.value[0].number)); names are compared with file names and with paths inside the input folder"
+            + "\"\(EventText.oneLine(first.key))\" (row \(first.value[0].number)); names are compared with file "
+            + "names and with paths inside the input folder"
     }
 
     /// - Parameter names: paths relative to the inputs.
