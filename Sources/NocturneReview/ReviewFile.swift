@@ -1,16 +1,10 @@
 import Foundation
 package import NocturneJournal
 package import NocturneOutput
-import NocturneSystem
+package import NocturneSystem
 
 /// `review.json`: the marks that a reviewer saved from the page.
-package struct ReviewFile: Sendable, Codable {
-    /// 1; another number is refused.
-    package let schemaVersion: Int
-    /// The identifier of the batch, as the page has it.
-    package let batch: String
-    /// The names of the reviewers, as they entered them.
-    package let raters: [String]
+package struct ReviewFile: Sendable {
     /// One for each verdict or comment that was saved.
     package let marks: [ReviewMark]
 
@@ -21,25 +15,19 @@ package struct ReviewFile: Sendable, Codable {
     /// - Throws: `BatchError` that names the file and what is wrong with it.
     package static func read(_ path: String) throws(BatchError) -> ReviewFile {
         func refusal(_ detail: String) -> BatchError { BatchError(.inputMissing, path: path, detail: detail) }
-        let file: ReviewFile
-        do {
-            file = try JSONDecoder().decode(
-                ReviewFile.self,
-                from: Data(try FileSystem.read(path, limit: largestFile))
-            )
-        } catch let error as FileSystemError {
-            throw BatchError(
-                .inputMissing,
-                path: "",
-                detail: error.unreadable("the file of marks \(path)", option: "--import")
-            )
+        let bytes: [UInt8]
+        do throws(FileSystemError) {
+            bytes = try FileSystem.read(path, limit: largestFile)
         } catch {
-            throw refusal("not a file of the review page: \(reason(of: error)). Give the review.json that it saves")
+            let detail = error.unreadable("the file of marks \(path)", option: "--import")
+            throw BatchError(.inputMissing, path: "", detail: detail)
         }
-        guard file.schemaVersion == 1 else {
-            throw refusal(
-                "its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1. Save it again from the review page"
-            )
+        let file: ReviewFile
+        do throws(JSONFields.Fault) {
+            file = try ReviewFile(bytes)
+        } catch {
+            let fact = EventText.oneLine("\(error.field.isEmpty ? "it" : error.field) \(error.detail)")
+            throw refusal("not a file of the review page: \(fact). Give the review.json that it saves")
         }
         // Texts are shown on the page and kept in the journal, so their lengths are limited; a zero byte would end a text of
         // SQLite.
@@ -64,26 +52,28 @@ package struct ReviewFile: Sendable, Codable {
         return file
     }
 
-    private static func reason(of error: any Error) -> String {
-        switch error {
-        case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
-        case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty: "it is not valid JSON"
-        case DecodingError.dataCorrupted(let context) where context.codingPath.last?.stringValue == "verdict":
-            "\(place(context)) is not one of \(ReviewVerdict.allCases.map(\.rawValue).joined(separator: ", "))"
-        case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
-            DecodingError.valueNotFound(_, let context):
-            "\(place(context)) has no value, or one of another type"
-        default: "\(error)"
+    /// - Throws: `JSONFields.Fault` for what is not JSON, lacks a member, or has one of another type or version.
+    package init(_ bytes: [UInt8]) throws(JSONFields.Fault) {
+        // An object that is not given may be null.
+        let document = try JSONFields(parsing: bytes, allowsRemarks: true)
+        let version = try document.whole("schemaVersion", in: Int.min...Int.max)
+        guard version == 1 else {
+            throw document.fault("schemaVersion", "is \(version); this version of Nocturne reads 1")
         }
-    }
-
-    /// Such as `marks[2].verdict`.
-    private static func place(_ context: DecodingError.Context) -> String {
-        let place = context.codingPath.reduce("") { place, key in
-            if let index = key.intValue { return "\(place)[\(index)]" }
-            return place.isEmpty ? key.stringValue : "\(place).\(key.stringValue)"
+        var marks: [ReviewMark] = []
+        for fields in try document.objects("marks") {
+            var mark = ReviewMark(
+                item: try fields.string("item"),
+                fingerprint: try fields.string("fingerprint"),
+                object: fields.has("object") ? try fields.string("object") : nil,
+                rater: try fields.string("rater"),
+                verdict: try fields.choice("verdict"),
+                time: try fields.string("time")
+            )
+            mark.comment = try fields.string("comment")
+            marks.append(mark)
         }
-        return place.isEmpty ? "the document" : place
+        self.marks = marks
     }
 }
 

@@ -253,8 +253,8 @@ struct ReviewTests {
     @Test(
         "A file that is no review is refused with what is wrong",
         arguments: [
-            ("not json", "not a file of the review page"), ("{}", "the key schemaVersion is missing"),
-            (#"{"schemaVersion":2,"batch":"","raters":[],"marks":[]}"#, "its schemaVersion is 2"),
+            ("not json", "not a file of the review page"), ("{}", "schemaVersion is missing"),
+            (#"{"schemaVersion":2,"batch":"","raters":[],"marks":[]}"#, "schemaVersion is 2; this version"),
             (
                 #"{"schemaVersion":1,"batch":"","raters":[],"marks":[{"item":"a","fingerprint":"","object":null,"#
                     + #""rater":"","verdict":"pass","comment":"","time":""}]}"#, "has no rater"
