@@ -221,7 +221,7 @@ def one_never_fits(workspace: Workspace, policy: str) -> str:
     run.ends(3)
     counts = workspace.counts(place / "out")
     expect(counts["completed"] == 2 and counts["failed"] == 1, str(counts))
-    expect("and the disk has" in run.output, run.output)
+    expect("and the disk of the output folder has" in run.output, run.output)
     return "2 completed, the large one failed with the figures"
 
 

@@ -23,8 +23,10 @@ package struct MachineMeasurement: Hashable, Sendable {
     package var place: String?
     /// Free bytes on the disk; nil when that is not known.
     package var freeBytes: Int?
-    /// What an empty disk would have; nil when that is not known.
+    /// What an empty disk would have, the smaller of two; nil when that is not known.
     package var capacityBytes: Int?
+    /// Whether that is the disk of the folder for work, and not that of the output folder.
+    package var isCapacityOfWork = false
     /// What an attempt to write succeeded with.
     package var grantedBytes: Int?
     /// What an attempt to write was refused for, and how.

@@ -25,7 +25,9 @@ struct DiskSpaceMonitor: Sendable {
             guard let (place, free) = all.min(by: { $0.bytes < $1.bytes }) else { return result }
             result.freeBytes = free
             if places.count > 1 { result.place = place }
-            result.capacityBytes = places.compactMap { FileSystem.capacityBytes(at: $0) }.min()
+            let capacities = places.map { FileSystem.capacityBytes(at: $0) }
+            result.capacityBytes = capacities.compactMap(\.self).min()
+            result.isCapacityOfWork = result.capacityBytes != capacities[0]
             // Free bytes that do not suffice are an answer without an attempt.
             guard attempt, free >= bytes else { return result }
             if let refused = refusal(of: bytes) {

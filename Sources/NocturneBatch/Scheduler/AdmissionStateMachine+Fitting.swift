@@ -130,6 +130,7 @@ extension AdmissionStateMachine {
         var lasting = MachineMeasurement()
         lasting.freeBytes = free
         lasting.capacityBytes = measurement?.capacityBytes
+        lasting.isCapacityOfWork = measurement?.isCapacityOfWork ?? false
         lasting.isEarlier = true
         return lasting
     }
@@ -149,7 +150,7 @@ extension AdmissionStateMachine {
     /// Once nothing else can be started: an item that needs more than an empty disk would have fails with the figures. Not
     /// before, since what results of other items really take may show that it needs less.
     mutating func failTooLarge() -> Action? {
-        guard let capacity = measurement?.capacityBytes else { return nil }
+        guard let measurement, let capacity = measurement.capacityBytes else { return nil }
         func needed(_ waiting: Waiting) -> Int {
             pace.diskBytes(model: waiting.item.model, predicted: waiting.needs?.diskBytes ?? 0)
                 + settings.diskSpareBytes
@@ -160,8 +161,10 @@ extension AdmissionStateMachine {
             return nil
         }
         note(nil, of: waiting.item.id)
+        // Without paths, which reports do not have either.
+        let place = measurement.isCapacityOfWork ? "folder for work" : "output folder"
         let text: Sentence =
-            "needs \(own: ByteCount(needed(waiting))), and the disk has \(own: ByteCount(capacity)) in total"
+            "needs \(own: ByteCount(needed(waiting))), and the disk of the \(own: place) has \(own: ByteCount(capacity)) in total"
         return .settle(waiting.item.id, .failed(ItemReason(.diskFull, text)))
     }
 
@@ -184,7 +187,9 @@ extension AdmissionStateMachine {
         var merged = measurement ?? MachineMeasurement()
         merged.place = new.place ?? merged.place
         merged.freeBytes = new.freeBytes ?? merged.freeBytes ?? .max
-        merged.capacityBytes = new.capacityBytes ?? merged.capacityBytes
+        if new.capacityBytes != nil {
+            (merged.capacityBytes, merged.isCapacityOfWork) = (new.capacityBytes, new.isCapacityOfWork)
+        }
         merged.grantedBytes = [merged.grantedBytes, new.grantedBytes].compactMap(\.self).max()
         merged.refusedBytes = [merged.refusedBytes, new.refusedBytes].compactMap(\.self).min()
         merged.refusal = new.refusal ?? merged.refusal

@@ -260,13 +260,15 @@ struct AdmissionStateMachineTests {
             let needs = [Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1, diskBytes: 1 << 20)]
             var desk = Desk(needs) { $0.stopsWhenFull = stops }
             (desk.measurement.freeBytes, desk.measurement.capacityBytes) = (100 << 20, 200 << 20)
+            desk.measurement.isCapacityOfWork = stops
             // What the other one takes may show that the first one needs less.
             #expect(desk.startAll() == [1])
             #expect(desk.nextDiskWait() != nil)
             desk.complete(1)
+            let place = stops ? "folder for work" : "output folder"
             let failure = ItemReason(
                 .diskFull,
-                "needs \(own: "501 MiB"), and the disk has \(own: "200 MiB") in total"
+                "needs \(own: "501 MiB"), and the disk of the \(own: place) has \(own: "200 MiB") in total"
             )
             #expect(desk.next() == .settle(0, .failed(failure)))
             #expect(desk.next() == .finished)
