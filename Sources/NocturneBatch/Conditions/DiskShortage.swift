@@ -76,11 +76,10 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
         count == 0 ? .zero : .seconds(min(60, 1 << min(count - 1, 6)))
     }
 
-    /// What follows "the disk", such as "of /scratch is full: 1 MiB free, about 2 MiB needed".
-    package var description: String { (place.map { "of \($0) " } ?? "") + fact }
+    /// What follows "the disk", such as "is full: 1 MiB free, about 2 MiB needed in /scratch".
+    package var description: String { fact + (place.map { " in \($0)" } ?? "") }
 
-    /// The description without the folder.
-    package var fact: String {
+    private var fact: String {
         if freeBytes < neededBytes {
             return "is full: \(ByteCount(freeBytes)) free, about \(ByteCount(neededBytes)) needed"
         }

@@ -55,7 +55,7 @@ struct WaitNotice: Sendable {
     static func waitsForSpace(_ shortage: DiskShortage) -> WaitNotice {
         WaitNotice(
             event: BatchEvent(.disk, reason: "\(shortage). The run waits for space; Ctrl-C stops it"),
-            status: "free space on the disk\(shortage.place.map { " of \($0)" } ?? ""), which \(shortage.fact)"
+            status: "free space on the disk, which \(shortage)"
         )
     }
 

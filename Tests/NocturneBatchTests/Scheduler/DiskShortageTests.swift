@@ -22,8 +22,7 @@ struct DiskShortageTests {
     @Test("The disk is named where there are two")
     func place() {
         let shortage = DiskShortage(neededBytes: 2 << 20, freeBytes: 1 << 20, refusal: nil, place: "/scratch")
-        #expect("\(shortage)" == "of /scratch is full: 1 MiB free, about 2 MiB needed")
-        #expect(shortage.fact == "is full: 1 MiB free, about 2 MiB needed")
+        #expect("\(shortage)" == "is full: 1 MiB free, about 2 MiB needed in /scratch")
     }
 
     @Test("The pause doubles with each refusal, up to a minute")
