@@ -58,14 +58,10 @@ package struct InputSearch: Sendable {
             let found = FoundItems(
                 isClaimed: { try table.isClaimed($0, besides: index) },
                 take: { items in
-                    if !routes.isEmpty {
-                        let matched = items.filter { if case .setAside? = $0.problem { false } else { true } }
-                            .flatMap { routes.matching($0.model, $0.path) }
-                        unmatched.withLock { $0.subtract(matched) }
-                    }
                     let named = items.map { Self.named($0, request) }
                     unnamed.add(zip(items, named).count { $1 == nil && $0.problem == nil }, ordering: .relaxed)
-                    try add(zip(items, named).map { $1 ?? $0 }, of: index, to: table)
+                    let matched = try add(zip(items, named).map { $1 ?? $0 }, of: index, to: table)
+                    unmatched.withLock { $0.subtract(matched) }
                 }
             )
             try scope.forEachPortion { before in
@@ -118,13 +114,22 @@ package struct InputSearch: Sendable {
     }
 
     /// Adds items of one recipe.
-    package func add(_ items: [DiscoveredItem], of recipe: Int, to table: FoundTable) throws {
+    /// - Returns: the options `--only` that these items match, without those that are set aside.
+    @discardableResult
+    package func add(_ items: [DiscoveredItem], of recipe: Int, to table: FoundTable) throws -> Set<String> {
         let own = items.map { item in
             var item = item
             item.recipe = recipe
             return item
         }
-        try table.add(own) { routes.isEmpty ? nil : routes.objection(of: $0.model, to: $0.path) }
+        var matched: Set<String> = []
+        try table.add(own) { item in
+            if routes.isEmpty { return nil }
+            let options = routes.matching(item.model, item.path)
+            if case .setAside? = item.problem {} else { matched.formUnion(options) }
+            return options.isEmpty ? routes.objection(of: item.model) : nil
+        }
+        return matched
     }
 
     /// What identifies the patients of all recipes' files in the paths of all files.

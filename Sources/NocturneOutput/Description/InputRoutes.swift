@@ -25,16 +25,16 @@ public struct InputRoutes: Sendable {
     /// Whether every model processes all inputs that it can read.
     package var isEmpty: Bool { patterns.isEmpty }
 
-    /// Why `model` must not process the input; nil when it may.
-    ///
-    /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the
-    /// input's own last part in front, and, if it starts with a slash, the whole path.
-    package func objection(of model: String, to path: String) -> Sentence? {
-        guard let patterns = patterns[model], matching(model, path).isEmpty else { return nil }
+    /// Why `model` must not process an input that matches none of its patterns; nil for a model without patterns, which may.
+    package func objection(of model: String) -> Sentence? {
+        guard let patterns = patterns[model] else { return nil }
         return "does not match --only \(own: model)=\(patterns.joined(separator: ", "))"
     }
 
     /// The options that the input matches, as `MODEL=PATTERN`.
+    ///
+    /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the
+    /// input's own last part in front, and, if it starts with a slash, the whole path.
     package func matching(_ model: String, _ path: String) -> [String] {
         guard let patterns = patterns[model] else { return [] }
         let names = names(of: path)
