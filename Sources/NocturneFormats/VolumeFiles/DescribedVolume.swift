@@ -88,6 +88,7 @@ struct DescribedVolume {
             qform: nil,
             sform: placement.isStated ? placement.affine : nil,
             unusableForm: nil,
+            longQuaternion: nil,
             intentCode: 0,
             // NIFTI_UNITS_MM.
             unitsCode: 2,

@@ -123,6 +123,7 @@ struct NIfTIHeaderParser {
             qform: forms.qform,
             sform: forms.sform,
             unusableForm: forms.unusable,
+            longQuaternion: forms.squaredLength,
             intentCode: fields.code(at: layout.intentCode),
             unitsCode: fields.units,
             extensions: extensions,
@@ -213,6 +214,7 @@ struct NIfTIHeaderParser {
         let sform: Affine?
         /// What is wrong with the form that is not used.
         let unusable: String?
+        let squaredLength: Double?
         let spacing: SIMD3<Double>
     }
 
@@ -229,25 +231,23 @@ struct NIfTIHeaderParser {
             )
         }
         let spacing = SIMD3(abs(stored[0]), abs(stored[1]), abs(stored[2]))
-        var sform: Affine?
-        var qform: Affine?
+        var (sform, qform, long): (Affine?, Affine?, Double?) = (nil, nil, nil)
         if fields.code(at: layout.sformCode) > 0 {
             sform = Affine(rows: (0..<3).map { row in (0..<4).map { real(layout.sformRows, 4 * row + $0) } })
         }
         if fields.code(at: layout.qformCode) > 0 {
-            qform =
-                NIfTIQuaternion(
-                    b: fields.real(at: layout.quaternion),
-                    c: fields.real(at: layout.quaternion, index: 1),
-                    d: fields.real(at: layout.quaternion, index: 2),
-                    spacing: spacing,
-                    handedness: fields.real(at: layout.pixelDimensions) < 0 ? -1 : 1,
-                    offset: SIMD3(
-                        real(layout.quaternionOffset, 0),
-                        real(layout.quaternionOffset, 1),
-                        real(layout.quaternionOffset, 2)
-                    )
-                ).affine
+            let offset = (0..<3).map { real(layout.quaternionOffset, $0) }
+            let quaternion = NIfTIQuaternion(
+                b: fields.real(at: layout.quaternion),
+                c: fields.real(at: layout.quaternion, index: 1),
+                d: fields.real(at: layout.quaternion, index: 2),
+                spacing: spacing,
+                handedness: fields.real(at: layout.pixelDimensions) < 0 ? -1 : 1,
+                offset: SIMD3(offset[0], offset[1], offset[2])
+            )
+            qform = quaternion.affine
+            // More than rounding to single precision adds.
+            if quaternion.squaredLength > 1.00001 { long = quaternion.squaredLength }
         }
         let centred = Self.centred(shape, spacing)
         let own = sform == nil && qform == nil ? Self.fault(centred, "header's") : nil
@@ -258,7 +258,7 @@ struct NIfTIHeaderParser {
             let all = [faults.s, faults.q, own].compactMap(\.self).joined(separator: "; ")
             throw VolumeFileError(.invalidAffine, path: path, all)
         }
-        return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, spacing: spacing)
+        return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, squaredLength: long, spacing: spacing)
     }
 
     /// In mm. Volumes in ml of larger voxels do not fit into an integer.

@@ -15,14 +15,17 @@ struct NIfTIQuaternion {
     /// Rounds the rotation to the precision that NIfTI-1 stores.
     mutating func roundToFloat() { (b, c, d) = (Double(Float(b)), Double(Float(c)), Double(Float(d))) }
 
+    /// b² + c² + d²: 1 at most, but for rounding.
+    var squaredLength: Double { b * b + c * c + d * d }
+
     /// The map from voxel indices to RAS+.
     var affine: Affine {
         var (b, c, d) = (b, c, d)
-        let rest = 1 - (b * b + c * c + d * d)
+        let rest = 1 - squaredLength
         let a: Double
         if rest < 1e-7 {
             // A half turn: float32 rounding may increase the three components beyond unit length.
-            let scale = 1 / (b * b + c * c + d * d).squareRoot()
+            let scale = 1 / squaredLength.squareRoot()
             (b, c, d) = (b * scale, c * scale, d * scale)
             a = 0
         } else {

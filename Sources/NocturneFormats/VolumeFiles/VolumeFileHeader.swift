@@ -126,6 +126,8 @@ public struct VolumeFileHeader: Hashable, Sendable {
     public let sform: Affine?
     /// Why one of two forms cannot be used; the other one is.
     let unusableForm: String?
+    /// b² + c² + d² of the q-form where it is more than 1, beyond rounding; the quaternion is divided by its length.
+    let longQuaternion: Double?
     /// The field `intent_code`; 1002 is a label map.
     public let intentCode: Int
     /// The unit byte as stored: space in the lower three bits, time above.
@@ -170,7 +172,14 @@ public struct VolumeFileHeader: Hashable, Sendable {
         let slope = unusableSlope.map {
             Note("nifti.unusableSlope", "the intensity slope is \($0): the stored numbers are used without it")
         }
-        return placementNotes + [slope].compactMap(\.self)
+        let quaternion = (sform == nil && qform != nil ? longQuaternion : nil).map {
+            Note(
+                "nifti.longQuaternion",
+                "b²+c²+d² of the q-form's quaternion is \($0.roundedForResults()), not at most 1: it is divided by its length. Check "
+                    + "the orientation"
+            )
+        }
+        return placementNotes + [quaternion, slope].compactMap(\.self)
     }
 
     private var placementNotes: [Note] {

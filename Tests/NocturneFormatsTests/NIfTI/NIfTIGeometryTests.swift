@@ -99,6 +99,22 @@ struct NIfTIGeometryTests {
         #expect(notes.texts.allSatisfy { $0.hasPrefix(sizes) })
     }
 
+    @Test(
+        "A quaternion longer than 1 beyond rounding is noted where the q-form is used, and divided by its length",
+        arguments: [(1.000001, 0, false), (1.1, 0, true), (1.1, 1, false)]
+    )
+    func longQuaternion(d: Double, sformCode: Int, isNoted: Bool) throws {
+        var file = HandmadeNIfTI()
+        file.quaternion = [0, 0, d]
+        (file.qformCode, file.sformCode) = (1, sformCode)
+        let read = try header(file)
+        let notes = read.notes.filter { $0.code == "nifti.longQuaternion" }
+        #expect(notes.count == (isNoted ? 1 : 0))
+        #expect(notes.texts.allSatisfy { $0.hasPrefix("b²+c²+d² of the q-form's quaternion is 1.21, not at most 1") })
+        let turned = Affine(rows: [[-0.5, 0, 0, 0], [0, -0.75, 0, 0], [0, 0, 2, 0]])
+        #expect(read.qform.map { close($0, turned, 1e-12) } == true)
+    }
+
     @Test("Metres and micrometres become millimetres", arguments: [(1, 1000.0), (2, 1), (3, 0.001), (0, 1), (10, 1)])
     func units(code: Int, factor: Double) throws {
         for version in VolumeFileHeader.NIfTIVersion.allCases {
