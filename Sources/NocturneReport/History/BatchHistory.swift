@@ -164,6 +164,8 @@ extension BatchHistory {
         package let measure: MeasureKey
         /// In the order of time.
         package let values: [Double]
+        /// Whether all values are equal.
+        package var isConstant: Bool { Set(values).count == 1 }
         /// The last value minus the first, rounded.
         package var change: Double {
             let (first, last) = (values.first ?? 0, values.last ?? 0)
@@ -171,7 +173,7 @@ extension BatchHistory {
         }
     }
 
-    /// In the order of subjects, and of the measures of their items. Measures that never change are left out.
+    /// In the order of subjects, and of the measures of their items.
     package var courses: [Course] {
         var order: [Key] = []
         var values: [Key: [Double]] = [:]
@@ -185,7 +187,7 @@ extension BatchHistory {
         }
         return order.enumerated().sorted { ($0.element.subject, $0.offset) < ($1.element.subject, $1.offset) }
             .compactMap { _, key in
-                guard let values = values[key], values.count > 1, Set(values).count > 1 else { return nil }
+                guard let values = values[key], values.count > 1 else { return nil }
                 return Course(subject: key.subject, measure: key.measure, values: values)
             }
     }

@@ -5,6 +5,7 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
+import NocturneSystem
 
 struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -81,9 +82,10 @@ extension BatchHistory {
             ]
         }
         var lines = [Terminal.table([head] + rows)]
-        if !courses.isEmpty {
+        let changed = courses.filter { !$0.isConstant }
+        if !changed.isEmpty {
             let head = ["subject", "label", "measure", "values", "change"]
-            let rows = courses.map { course in
+            let rows = changed.map { course in
                 [
                     course.subject, course.measure.label,
                     MeasureText.title(course.measure.measure, course.measure.unit),
@@ -93,6 +95,11 @@ extension BatchHistory {
                 ]
             }
             lines += ["", "Over time, first to last:", Terminal.table([head] + rows)]
+        }
+        let constant = courses.count - changed.count
+        if constant > 0 {
+            // For instance of labels that no item has: a row for each would hide those that changed.
+            lines += ["", "\(counted(constant, "measure")) did not change over time; --table FILE has every value."]
         }
         return (lines + ["", Disclaimer.text]).joined(separator: "\n")
     }

@@ -73,6 +73,16 @@ struct BatchHistoryTests {
         #expect(only.entries.map(\.item) == ["c"] && only.courses.isEmpty)
     }
 
+    @Test("Measures that do not change are courses too; one value is none")
+    func constant() throws {
+        let subjects = try SubjectTable(Array("item,subject\na,P1\nb,P1\nc,P2\n".utf8))
+        let items = ["a", "b", "c"].enumerated().map { item($1, Int64($0), "2026-11-24T10:00:00Z") }
+        let history = BatchHistory([batch("one", items, [0: 0.5, 1: 0.5, 2: 0.5])], subjects: subjects, only: nil)
+        let courses = history.courses
+        #expect(courses.map(\.values) == [[0.5, 0.5], [0.5, 0.5]] && courses.map(\.measure.label) == ["mel", "nv"])
+        #expect(courses.allSatisfy { $0.isConstant && $0.change == 0 })
+    }
+
     @Test("What an item's result is called")
     func results() {
         func row(_ label: String, _ measure: String, _ value: Double?) -> Statistic {
