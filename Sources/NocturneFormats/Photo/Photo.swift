@@ -96,6 +96,11 @@ extension Note {
         Note("photo.primaryOfPictures", "the primary one of \(count) pictures was read")
     }
 
+    /// The file has an alpha channel or transparent colours.
+    public static let transparent = Note(
+        "photo.transparent",
+        "the file has an alpha channel: transparent pixels were placed on white, which may change the result"
+    )
     /// The end marker is missing; all pixels are present.
     public static let noEndMarker = Note("photo.noEndMarker", "the end marker is missing, but all pixels are present")
     /// Bytes were skipped that belong to no part of the format.

@@ -150,6 +150,7 @@ extension PhotoFacts {
         var notes: [Note] = []
         if min(width, height) < 100 { notes.append(.small(width: width, height: height)) }
         if denominator > 1 { notes.append(.reduced(denominator: denominator)) }
+        if header.has_alpha != 0 { notes.append(.transparent) }
         if source.pageCount > 1 {
             let count = source.pageCount
             notes.append(source.format == .heic ? .primaryOfPictures(count) : .firstOfPages(count))

@@ -80,11 +80,6 @@ package enum ReportText {
         Note("classification.unknownMetadata", "unknown for this picture: \(own: fields.joined(separator: ", "))")
     }
 
-    static let transparent = Note(
-        "classification.transparent",
-        "the file has an alpha channel: transparent pixels were placed on white, which may change the scores"
-    )
-
     static func clampedAge(_ age: String) -> Note {
         Note(
             "classification.ageClamped",

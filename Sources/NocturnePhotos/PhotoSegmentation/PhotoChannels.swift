@@ -65,11 +65,6 @@ extension PhotoSegmentationModel.Settings.Input {
                 )
             )
         }
-        if facts.hasAlpha {
-            notes.append(
-                Note("photo.transparent", "the photo has transparent pixels, which were placed on white")
-            )
-        }
         return notes
     }
 }

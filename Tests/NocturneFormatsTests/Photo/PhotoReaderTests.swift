@@ -64,6 +64,7 @@ struct PhotoReaderTests {
         #expect(try facts("png-palette-2.png").bitDepth == 2)
         #expect(try facts("png-palette-2.png").colourModel == .palette)
         #expect(try facts("png-palette-clear.png").hasAlpha)
+        #expect(try facts("png-palette-clear.png").notes == [.transparent])
         #expect(try facts("png-grey-alpha-8.png").colourModel == .greyAlpha)
         #expect(try facts("jpeg-ycck.jpg").colourModel == .ycck)
         #expect(try facts("jpeg-cmyk.jpg").colourModel == .cmyk)
