@@ -156,6 +156,11 @@ struct DryRunTests {
             text.contains("taken from another batch") && text.contains(": 1 to be taken from other batches"),
             "\(text)"
         )
+        // Another option concerns the pictures only: the label map is taken over.
+        let pictures = try Plan(Tool(plan + ["--json", "--pictures"]))
+        #expect(pictures.states["a"] == "remake" && pictures.states["c"] == "pending", "\(pictures.states)")
+        #expect(pictures.items.first?.tiles == 0 && pictures.items.first?.seconds == 0)
+        #expect(try Tool(plan + ["--pictures"]).output.contains("made without inference"))
         #expect(!FileSystem.exists(second))
         let other = try Tool(["plan", bench.input, "--model", bench.model(), "--reuse", bench.input])
         #expect(other.status == 2, "\(other.errors)")

@@ -54,6 +54,13 @@ package struct ReusableResults: Sendable {
         return nil
     }
 
+    /// Whether networks need not run for an item, since another batch has a result of it with other options whose label map can be
+    /// taken over.
+    package func keepsInference(of item: DiscoveredItem, _ name: String, _ recipe: any Recipe) async -> Bool {
+        guard let other = await result(name, of: nil), other.hasRecordedDigests else { return false }
+        return recipe.keepsInference(source: item.source, of: other.folder)
+    }
+
     private static func isMade(_ item: JournalItem, from source: DiscoveredSource?, _ journal: Journal) async -> Bool {
         guard let source else { return true }
         guard item.fingerprint == source.fingerprint,

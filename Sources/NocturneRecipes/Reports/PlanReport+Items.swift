@@ -16,6 +16,8 @@ extension PlanReport {
         package private(set) var goodCount = 0
         /// How many results are taken from other batches.
         package private(set) var reusedCount = 0
+        /// How many results are made without inference.
+        package private(set) var remadeCount = 0
         /// Of all items together.
         package private(set) var seconds = 0.0
 
@@ -27,6 +29,7 @@ extension PlanReport {
                     if row.isGood { goodCount += 1 }
                     let item = item(row)
                     if item.state == .reuse { reusedCount += 1 }
+                    if item.state == .remake { remadeCount += 1 }
                     seconds += item.seconds ?? 0
                 }
             }
@@ -56,12 +59,10 @@ extension PlanReport {
         private func item(_ row: PlannedRow) -> PlanReport.Item {
             // A state that this version does not know counts as not processed.
             let state = RemainingWork(rawValue: row.state) ?? .pending
-            let inference = row.steps.map { Double($0) * secondsPerStep[row.recipe] }
-            var seconds = inference
             // Results that are remade take no inference, but all other stages.
-            if state.isWork, let others = row.otherSeconds {
-                seconds = (state == .remake ? 0 : inference ?? 0) + others
-            }
+            let inference: Double? = state == .remake ? 0 : row.steps.map { Double($0) * secondsPerStep[row.recipe] }
+            var seconds = inference
+            if state.isWork, let others = row.otherSeconds { seconds = (inference ?? 0) + others }
             return PlanReport.Item(
                 item: row.name,
                 source: row.path,

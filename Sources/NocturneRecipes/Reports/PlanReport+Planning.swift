@@ -73,8 +73,13 @@ extension PlanReport {
                 existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
                 ?? RemainingWork(new: decision)
             guard own.isWork else { return own }
-            let other = await reusable?.result(decision.name, of: DiscoveredSource(decision.item))
-            return other == nil ? own : .reuse
+            guard let reusable else { return own }
+            if await reusable.result(decision.name, of: DiscoveredSource(decision.item)) != nil { return .reuse }
+            // Of a batch that exists, only results that it has count as made again.
+            let isNew = existing?.batch.description == nil
+            let recipe = recipes[decision.item.recipe]
+            guard isNew, await reusable.keepsInference(of: decision.item, decision.name, recipe) else { return own }
+            return .remake
         }
 
         private func row(

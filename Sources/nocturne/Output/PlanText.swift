@@ -67,6 +67,7 @@ struct PlanText {
     private func remark(_ item: PlanReport.Item) -> String {
         if item.state == .reuse { return "taken from another batch" }
         if !item.fits { return "does not fit into the memory budget" }
+        if item.state == .remake, report.batch == nil { return "made without inference" }
         return item.lean ? "lean: large buffers in files, no other items in parallel" : ""
     }
 
@@ -79,12 +80,13 @@ struct PlanText {
             guard count > 0 else {
                 return "No input was found. Check the path, and the patterns of --include and --exclude."
             }
+            let withInference = report.items.goodCount - reused - report.items.remadeCount
             let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
             let (totals, hasWork) = try self.totals()
-            // Results that are taken from other batches take no inference. Left out is a rate below one item in 8 hours, which would
-            // be printed as 0, and one above an item a second, where inference is not what takes the time.
-            let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
+            // Results of other batches, and those made from their label maps, take no inference. Left out is a rate below one item in
+            // 8 hours, which would be printed as 0, and one above an item a second, where inference is not what takes the time.
+            let rate = report.seconds > 0 ? Double(withInference) * 8 * 3600 / report.seconds : 0
             let isKnown = hasWork && (1...28_800).contains(rate)
             let shift = isKnown ? ", so about \(Int(rate)) such items in 8 hours" : ""
             return "\(totals)\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."
