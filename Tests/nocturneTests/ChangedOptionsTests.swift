@@ -37,6 +37,9 @@ struct ChangedOptionsTests {
         // The same options again change nothing, and nothing is said.
         let again = try Tool(["resume", bench.output, "--pictures", "--meshes", "obj"])
         #expect(again.status == 0 && !again.errors.contains("Changed"), "\(again.errors)")
+        let view = try Tool(["resume", bench.output, "--view"])
+        let step = "does not make pictures of volumes, which resume cannot change. Repeat its `nocturne run` command"
+        #expect(view.status == 2 && view.errors.contains(step), "\(view.errors)")
         // Back to the default, which is a value like any other.
         #expect(try Tool(["resume", bench.output, "--failed", "--meshes", "stl"]).status == 0)
         let files = FileSystem.files(below: bench.output + "/a")

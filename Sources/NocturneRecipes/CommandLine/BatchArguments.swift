@@ -258,8 +258,8 @@ extension BatchArguments {
                 let isUsed = used.contains { $0 == kind }
                 guard let isEnabled = kind.isEnabled(by: given), isEnabled != isUsed else { continue }
                 throw ValidationError(
-                    "The batch \(isUsed ? "is started" : "does not") \(isUsed ? "to " : "")\(kind.purpose): start a batch in "
-                        + "another folder for that."
+                    "The batch \(isUsed ? "is started to" : "does not") \(kind.purpose), which resume cannot change. "
+                        + "Repeat its `nocturne run` command with this option."
                 )
             }
         }
