@@ -62,13 +62,15 @@ extension BatchEngine {
         let changes = earlier.map { options.description.changes(from: $0) }
         if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
             let results = try await journal.stateCounts()[.completed] ?? 0
+            // Which of the results they concern is known once the inputs have been searched.
             guard results == 0 else {
+                let step =
+                    "--dry-run shows which results this concerns (the batch has \(results)). Give --yes to continue, or start a "
+                    + "batch in another folder."
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
-                    detail:
-                        "\(changes.differences.joined(separator: "; ")). This may affect \(counted(results, "result")) of the batch. "
-                        + "Give --yes to continue, --dry-run to see the effect, or start a batch in another folder."
+                    detail: "\(changes.differences.joined(separator: "; ")). \(step)"
                 )
             }
         }

@@ -272,7 +272,8 @@ struct VolumeBatchTests {
         try bench.addBox("one.nii")
         try await bench.run()
         await #expect { try await bench.run(SegmentationOptions(given: ["meshes": "obj"])) } throws: {
-            ($0 as? BatchError)?.code == .optionsDiffer && "\($0)".contains("--meshes was stl, now obj")
+            ($0 as? BatchError)?.code == .optionsDiffer
+                && "\($0)".contains("--meshes was stl, now obj. --dry-run shows which results this concerns")
         }
         let outcome = try await bench.run(SegmentationOptions(given: ["meshes": "obj"]), overwrite: true)
         #expect(outcome.counts.completed == 1)
