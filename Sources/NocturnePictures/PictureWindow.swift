@@ -4,15 +4,9 @@ public enum PictureWindow: Hashable, Sendable {
     /// From the 0.5 to the 99.5 percentile of the three slices (from an even selection of about 4,000 of their voxels).
     case percentiles
 
-    /// A window as stated in DICOM headers: the linear function (PS3.3, C.11.2.1.2.1), where values of a range of
-    /// `width` starting at `center - width / 2` become grey.
-    ///
-    /// nil where either number is not finite or the width is below 1: such a window is invalid.
+    /// A window by its centre and width, as stated in model packages: nil where a number is not finite, or the width not above 0.
     public init?(center: Double, width: Double) {
-        guard center.isFinite, width.isFinite, width >= 1 else { return nil }
-        // A width of 1 is a threshold: use the narrowest ramp that still is one.
-        let half = max((width - 1) / 2, 1e-3)
-        self.init(lower: center - 0.5 - half, upper: center - 0.5 + half)
+        self.init(lower: center - width / 2, upper: center + width / 2)
     }
 
     /// A window by its ends, as stated in NIfTI headers (`cal_min`, `cal_max`): nil if they are equal (both are 0 when

@@ -101,9 +101,9 @@ struct SliceStripTests {
         #expect(strip.palette[128] == SIMD3(255, 1, 0))
     }
 
-    @Test("Windows of headers that show nothing are none")
+    @Test("A window of a package is as wide as it states; windows that show nothing are none")
     func windows() {
-        #expect(PictureWindow(center: 40, width: 401) == .fixed(lower: -160.5, upper: 239.5))
+        #expect(PictureWindow(center: 40, width: 400) == .fixed(lower: -160, upper: 240))
         #expect(PictureWindow(center: 40, width: 0) == nil)
         #expect(PictureWindow(center: .nan, width: 100) == nil)
         #expect(PictureWindow(center: 0, width: 1) != nil)

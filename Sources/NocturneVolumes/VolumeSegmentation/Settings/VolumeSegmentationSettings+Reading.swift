@@ -110,7 +110,7 @@ extension VolumeSegmentationSettings.Output {
 }
 
 extension PictureWindow {
-    /// Centre and width as defined by DICOM, in the image's unit. Nil where both ends are one number in single precision.
+    /// Centre and width in the image's unit, as `--window` takes them. Nil where both ends are one number in single precision.
     init?(_ fields: JSONFields) throws(JSONFields.Fault) {
         try fields.only(["center", "width"])
         self.init(center: try fields.number("center", in: -1e6...1e6), width: try fields.number("width", in: 1...1e6))
