@@ -29,6 +29,12 @@ public struct LabelComparison: Hashable, Sendable {
         return sum == 0 ? nil : 2 * Double(sharedVoxelCount) / Double(sum)
     }
 
+    /// ``SurfaceDistances/surfaceDice``; 0 where exactly one of the two has the label, nil where neither has it and for the
+    /// reason in ``problem``.
+    public var surfaceDice: Double? {
+        (voxelCount == 0) != (referenceVoxelCount == 0) ? 0 : distances?.surfaceDice
+    }
+
     /// mm. About a voxel of the usual scans.
     public static let standardTolerance = 1.0
 

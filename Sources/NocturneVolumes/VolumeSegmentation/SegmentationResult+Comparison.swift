@@ -50,7 +50,7 @@ extension SegmentationResult.Comparison.Label {
             meanSurfaceDistanceMm: rounded(compared.distances?.mean),
             hausdorff95Mm: rounded(compared.distances?.hausdorff95),
             hausdorffMm: rounded(compared.distances?.hausdorff),
-            surfaceDice: rounded(compared.distances?.surfaceDice),
+            surfaceDice: rounded(compared.surfaceDice),
             volumeDifferenceMl: rounded(difference * voxelVolume / 1000),
             relativeVolumeDifference: reference > 0 ? rounded(difference / reference) : nil,
             problem: compared.problem

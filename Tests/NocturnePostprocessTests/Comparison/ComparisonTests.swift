@@ -150,6 +150,24 @@ struct ComparisonTests {
         #expect(found[1].dice == nil && found[1].distances == nil && found[1].problem == nil)
     }
 
+    @Test("The surface Dice of a label that only one has is 0; that neither has, none", arguments: [0, 0.2])
+    func oneSided(shear: Double) throws {
+        let affine = Affine(
+            columnI: SIMD3(1, 0, 0),
+            columnJ: SIMD3(shear, 1, 0),
+            columnK: SIMD3(0, 0, 1),
+            translation: .zero
+        )
+        let found = try LabelComparison.compare(
+            labels: PlainLabels(6, 6, 6) { $0.i > 2 ? 1 : 0 }.volume(affine),
+            reference: PlainLabels(6, 6, 6) { $0.i > 2 ? 2 : 0 }.volume(affine),
+            values: [1, 2, 3],
+            scope: .serial()
+        )
+        #expect(found.map(\.surfaceDice) == [0, 0, nil] && found.map(\.dice) == [0, 0, nil])
+        #expect(found.allSatisfy { $0.distances == nil && $0.problem == nil })
+    }
+
     @Test("Too long a boundary and a sheared grid are told, not guessed")
     func refusals() throws {
         let labels = PlainLabels(6, 6, 6) { $0.i > 2 ? 1 : 0 }
