@@ -65,27 +65,20 @@ struct ChannelCases {
         return name.isEmpty ? nil : (String(name), index)
     }
 
-    /// The other channels of files named individually, if they are in the same folder: a retry list names a case by its
-    /// first file.
-    static func siblings(of files: [FoundFile], channels: Int) -> [FoundFile] {
-        guard channels > 1 else { return [] }
-        var known = Set(files.map(\.path))
-        var siblings: [FoundFile] = []
-        for file in files {
-            let stem = FoundVolume.stem(file.fileName)
-            guard let (name, _) = split(stem) else { continue }
-            let ending = file.fileName.dropFirst(stem.count)
-            for index in 0..<channels {
-                let fileName = "\(name)_\(digits(index))\(ending)"
-                let path = "\(file.folderPath)/\(fileName)"
-                guard !known.contains(path), FileSystem.size(path) != nil else { continue }
-                known.insert(path)
-                siblings.append(
-                    FoundFile(path: path, name: file.name.dropLast(file.fileName.count) + fileName, root: file.root)
-                )
+    /// The other files of the cases to which some files belong, in their folders: a retry list names a case by its first file.
+    /// - Parameter known: files that are not looked for.
+    static func siblings(of files: [FoundFile], besides known: [FoundFile]) -> [FoundFile] {
+        let cases = Dictionary(files.compactMap { file in prefix(of: file).map { ($0, file) } }) { first, _ in first }
+        let known = Set(known.map(\.path))
+        return Set(cases.values.map(\.folderPath)).flatMap { folder in
+            FileSystem.entries(folder.isEmpty ? "/" : folder).compactMap { entry -> FoundFile? in
+                guard let (name, _) = split(FoundVolume.stem(entry)), let file = cases["\(folder)/\(name)_"] else {
+                    return nil
+                }
+                let path = "\(folder)/\(entry)"
+                return known.contains(path) || FileSystem.size(path) == nil ? nil : file.neighbour(at: path)
             }
         }
-        return siblings
     }
 
     private func withoutNumber(_ volume: FoundVolume) -> FoundVolume {

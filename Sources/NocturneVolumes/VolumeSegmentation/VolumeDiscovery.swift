@@ -21,6 +21,8 @@ struct VolumeFinder: Sendable {
     let files: InputFiles
     let scope: ComputeScope
     private let dicom: DICOMInputs
+    /// Of files and folders, as they were given.
+    private let inputPaths: Set<String>
     private let isExcluded: @Sendable (String) -> Bool
 
     init(
@@ -32,6 +34,7 @@ struct VolumeFinder: Sendable {
     ) {
         (self.models, self.options, self.request, self.files, self.scope) = (models, options, request, files, scope)
         dicom = DICOMInputs(request, files, scope: scope)
+        inputPaths = Set(request.inputs)
         isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
     }
 
@@ -84,16 +87,8 @@ struct VolumeFinder: Sendable {
     /// Every volume of some families, and every file that was expected to be one, in any order.
     func volumes(of families: [[FoundFile]], _ patients: PatientFolders) throws -> [FoundVolume] {
         var (named, others): ([FoundFile], [FoundFile]) = ([], [])
-        let channels = models.map(\.channelCount).max() ?? 1
-        for family in families {
-            if isNamed(family[0]) {
-                let siblings = ChannelCases.siblings(of: family, channels: channels)
-                named += siblings.isEmpty ? family : (family + siblings).sorted()
-            } else {
-                others += family
-            }
-        }
-        var volumes = try volumes(in: named)
+        for family in families { if isNamed(family[0]) { named += family } else { others += family } }
+        var volumes = try volumes(in: withSiblings(named))
         let found = try dicom.series(of: others, rules: options.inputs.seriesRules)
         let byPath = Dictionary(others.map { ($0.path, $0) }) { first, _ in first }
         volumes += found.series.compactMap { FoundVolume($0, files: byPath, isAlone: dicom.hasOneSeries) }
@@ -106,6 +101,15 @@ struct VolumeFinder: Sendable {
             volume.words = patients.words(of: volume.path)
             return volume
         }
+    }
+
+    /// With all channels of the cases of which an input is one file. What a run over the folder leaves out is left out here, too.
+    private func withSiblings(_ files: [FoundFile]) -> [FoundFile] {
+        let given = files.filter { inputPaths.contains($0.path) }
+        guard !given.isEmpty, models.contains(where: { $0.channelCount > 1 }) else { return files }
+        let siblings = ChannelCases.siblings(of: given, besides: files)
+            .filter { isNamed($0) && !isExcluded($0.path) && request.admits($0) }
+        return siblings.isEmpty ? files : (files + siblings).sorted()
     }
 
     /// The volumes in files that are volumes by their names.

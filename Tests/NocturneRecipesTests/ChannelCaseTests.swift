@@ -1,0 +1,47 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneOutput
+import NocturneTestSupport
+import Testing
+
+@Suite("Cases of several channels")
+struct ChannelCaseTests {
+    /// A bench with some volumes of two channels under other names.
+    private func bench(_ files: [(volume: String, name: String)]) throws -> BatchBench {
+        let bench = try BatchBench(model: "NNUNet/models/M")
+        for file in files {
+            try FileManager.default.copyItem(
+                at: Fixtures.url("NNUNet/volumes/\(file.volume).nii"),
+                to: bench.folder("in/\(file.name)")
+            )
+        }
+        return bench
+    }
+
+    /// The state and the reason of each item, by name.
+    private func items(_ output: OutputFolder) async throws -> [String: String] {
+        let items = try await Journal.with(path: output.journal) { try await $0.items() }
+        return Dictionary(uniqueKeysWithValues: items.map { ($0.name, "\($0.state) \($0.reason?.text ?? "")") })
+    }
+
+    @Test("A case that is named by one of its files is the one of a run over the folder")
+    func namedByOneFile() async throws {
+        let bench = try bench([
+            ("M_0000", "mix_0000.nii"), ("M_0001", "mix_0001.NII"), ("M_0000", "three_0000.nii"),
+            ("M_0001", "three_0001.nii"), ("M_0001", "three_0002.nii"), ("M_0000", "twice_0000.nii"),
+            ("M_0001", "twice_0001.NII"), ("M_0001", "twice_0001.nii"),
+        ])
+        let whole = try await bench.run()
+        #expect(whole.counts.completed == 1 && whole.counts.failed == 2)
+        let named = OutputFolder(bench.folder("named").path)
+        let inputs = ["mix_0001.NII", "three_0000.nii", "twice_0001.nii"].map { "\(bench.input)/\($0)" }
+        let outcome = try await bench.run(inputs: inputs, output: named)
+        #expect(outcome.counts.inputs == 3)
+        let (expected, found) = (try await items(bench.output), try await items(named))
+        #expect(found == expected)
+        #expect(found["three"]?.contains("0002 unexpected") == true, "\(found)")
+        #expect(found["twice"]?.contains("a channel number occurs twice") == true, "\(found)")
+        #expect(try bench.labels("mix", named) == bench.labels("mix"))
+    }
+}
