@@ -619,4 +619,18 @@ struct VolumeBatchTests {
         #expect(text(alone)?.contains("only through it") == true)
         #expect(text(all)?.contains("a DICOMDIR") == true && text(all)?.contains("only through it") == false)
     }
+    @Test("A DICOMDIR whose files are missing is an item that fails", .enabled(if: SharedData.folder != nil))
+    func incompleteMedium() throws {
+        guard let folder = SharedData.url("pydicom-dicomdir") else { return }
+        let bench = try BatchBench()
+        let copy = bench.folder("in/DICOMDIR")
+        try FileManager.default.copyItem(at: folder.appendingPathComponent("DICOMDIR"), to: copy)
+        let items = try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).items
+        #expect(items.map(\.path) == [copy.path])
+        guard case .refused(let reason) = try #require(items.first?.problem) else {
+            Issue.record("it is set aside")
+            return
+        }
+        #expect(reason.code.rawValue == "dicom.listedFilesMissing" && reason.text.contains("0 of those were found"))
+    }
 }

@@ -14,6 +14,8 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         case missingDictionary
         /// A media directory (DICOMDIR): it lists files and is not an image.
         case mediaDirectory
+        /// A media directory (DICOMDIR) lists files that are missing.
+        case listedFilesMissing
         /// An element that a volume needs is missing or empty.
         case missingElement
         /// An element that enters voxels or their positions is there, but its value cannot be used.

@@ -53,6 +53,9 @@ public struct MediaDirectory {
         files = found.sorted()
     }
 
+    /// Why it is not an image. With missing files it is an incomplete copy, of which a user must know.
+    public var code: DICOMReadError.Code { missing > 0 ? .listedFilesMissing : .mediaDirectory }
+
     /// The description of the directory, as the reason why it is not an image.
     /// - Parameter added: how many of ``files`` are found only through it.
     public func description(added: Int) -> String {

@@ -70,6 +70,8 @@ extension FaultCode {
         "dicom.derived": "--include-derived processes derived images; otherwise there is nothing to do.",
         "dicom.duplicateSlices": "Remove the second copy of the slices, or export the series again.",
         "dicom.internalFault": report,
+        "dicom.listedFilesMissing":
+            "Copy the disc or folder again, with all files that the DICOMDIR lists; or leave the DICOMDIR out with --exclude.",
         "dicom.localizer": notAnInput,
         "dicom.mediaDirectory": notAnInput,
         "dicom.missingDictionary":

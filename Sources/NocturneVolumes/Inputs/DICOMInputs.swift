@@ -129,6 +129,6 @@ final class DICOMInputs: Sendable {
             return DICOMReadError(.mediaDirectory, path: file.path, detail: error.detail)
         }
         let detail = listing.description(added: try files(of: listing, at: file).count)
-        return DICOMReadError(error.code, path: file.path, detail: detail)
+        return DICOMReadError(listing.code, path: file.path, detail: detail)
     }
 }

@@ -38,6 +38,7 @@ struct MediaDirectoryTests {
                 to: "DICOMDIR"
             ).path
             let directory = try MediaDirectory(path: path)
+            #expect(directory.code == .listedFilesMissing)
             #expect(directory.files == ["CT1/0", "CT1/1", "ct2/2", "ct2/3"].map { folder($0).path })
             #expect(
                 directory.description(added: 4)
@@ -72,6 +73,7 @@ struct MediaDirectoryTests {
             try manager.createSymbolicLink(atPath: folder("MEDIUM/FOLDER").path, withDestinationPath: folder("").path)
             let directory = try MediaDirectory(path: path)
             #expect(directory.files.isEmpty)
+            if reference == "LINK" { #expect(directory.code == .mediaDirectory) }
             let words = directory.description(added: 0)
             if !reference.isEmpty { #expect(words.contains("ignored: 1 reference outside its folder"), "\(words)") }
         }
