@@ -44,4 +44,14 @@ struct ChannelCaseTests {
         #expect(found["twice"]?.contains("a channel number occurs twice") == true, "\(found)")
         #expect(try bench.labels("mix", named) == bench.labels("mix"))
     }
+    @Test("A single file with the number 0001 has a note, unless it is one of several volumes")
+    func firstChannelMissing() throws {
+        let bench = try BatchBench()
+        for name in ["first_0000", "second_0001", "later_0042", "scan_0001", "scan_0002"] {
+            try bench.addBox("\(name).nii")
+        }
+        let items = try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).items
+        #expect(items.count == 5 && items.allSatisfy { $0.problem == nil })
+        #expect(items.filter { $0.source.contains("case.firstChannelMissing") }.map(\.name) == ["second_0001"])
+    }
 }

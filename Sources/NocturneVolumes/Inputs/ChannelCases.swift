@@ -119,16 +119,26 @@ struct ChannelCases {
             channels.map(\.index) == Array(0..<channels.count) && (2...8).contains(channels.count)
             && geometries.count == channels.count && geometries.allSatisfy { $0.matches(geometries[0]) }
         guard isCase else {
-            guard volumes.count == 1, channels[0].index == 0 else { return volumes }
-            // The only channel of a case; the item gets the case's name.
-            var only = volumes[0]
-            only.name = String(only.name.dropLast(5))
-            return [only]
+            guard volumes.count == 1, channels[0].index <= 1 else { return volumes }
+            return [onlyFile(channels[0])]
         }
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), but \(model.id) takes 1 "
             + "(\(channelNames)). To use only the first, add --include '*_0000*'"
         return [merged(volumes, path, .failure(.refused(.discovered(.channels, text: reason))))]
+    }
+
+    /// The only file of a case: with the number 0000 it is its only channel, and the item gets the case's name.
+    private func onlyFile(_ channel: Channel) -> FoundVolume {
+        var only = channel.volume
+        if channel.index == 0 {
+            only.name = String(only.name.dropLast(5))
+        } else if case .success(var source) = only.volume {
+            let text: Sentence = "its name has the channel number 0001, and the inputs have no file 0000 next to it"
+            source.notes = (source.notes ?? []) + [Note("case.firstChannelMissing", text)]
+            only.volume = .success(source)
+        }
+        return only
     }
 
     private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
