@@ -54,4 +54,21 @@ struct ChannelCaseTests {
         #expect(items.count == 5 && items.allSatisfy { $0.problem == nil })
         #expect(items.filter { $0.source.contains("case.firstChannelMissing") }.map(\.name) == ["second_0001"])
     }
+    @Test("A 4-D file among the channels of a case is the reason of the case, and not that its number is missing")
+    func timeSeries() throws {
+        let bench = try bench([("M_0001", "four_0001.nii")])
+        for name in ["four_0000", "lone_0000", "plain"] {
+            try bench.addSeries("\(name).nii", [(edge: 4, value: 1), (edge: 5, value: 1)])
+        }
+        let items = try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).items
+        #expect(items.map(\.name).sorted() == ["four", "lone", "plain"])
+        for item in items {
+            guard case .refused(let reason) = try #require(item.problem) else {
+                Issue.record("\(item.name) is set aside")
+                continue
+            }
+            #expect(reason.code == .channels && reason.text.contains("4-D with 2 volumes"), "\(reason)")
+            #expect(item.name == "plain" || reason.text.hasPrefix("“\(item.name)_0000.nii”: "), "\(reason)")
+        }
+    }
 }

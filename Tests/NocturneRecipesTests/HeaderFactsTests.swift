@@ -106,7 +106,7 @@ struct HeaderFactsTests {
         arguments: [
             (292, 0.4, nil), (292, 0.5, nil), (292, 0.002, nil),
             (292, 0.6, "by 0.6 voxels"), (324, -7, "by 7.0 voxels"),
-            (280, 1, "axes that differ by 2.0 of their length"), (284, 0.01, "axes that differ"), (284, 0.0005, nil),
+            (280, 1, "its axis i at 180.0° to that of the first"), (284, 0.01, "its axis j at"), (284, 0.0005, nil),
         ] as [(Int, Float, String?)]
     )
     func channelsElsewhere(offset: Int, value: Float, fact: String?) throws {

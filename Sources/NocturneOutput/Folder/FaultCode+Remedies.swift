@@ -64,6 +64,8 @@ extension FaultCode {
     ]
 
     private static let exact = [
+        "case.gridsDiffer":
+            "Resample the other channels onto the grid of the first, or correct their headers, then use `nocturne resume OUT --failed`.",
         "dicom.badDimensions":
             "Leave the series out with --exclude, or export it again from where its image can be shown.",
         "dicom.colour": notAnInput,

@@ -22,6 +22,7 @@ struct ChannelCases {
 
     /// - Parameter found: volumes in order, with all channels of each case among them.
     func cases(_ found: [FoundVolume]) -> [FoundVolume] {
+        let found = wanted > 1 ? found.compactMap(wholeFile) : found
         let channels = Dictionary(grouping: found.filter { Self.split($0) != nil }) { Self.split($0)?.path ?? "" }
         var seen: Set<String> = []
         return found.flatMap { volume -> [FoundVolume] in
@@ -35,9 +36,14 @@ struct ChannelCases {
 
     /// A volume that is not named by the convention.
     private func withoutChannels(_ volume: FoundVolume) -> [FoundVolume] {
-        guard let time = volume.timePoint else { return [wanted > 1 ? withoutNumber(volume) : volume] }
-        if wanted == 1, takesTimeSeries { return [volume] }
-        return time.index == 0 ? [timeSeries(volume, count: time.count)] : []
+        if wanted > 1 { return [withoutNumber(volume)] }
+        return takesTimeSeries ? [volume] : [wholeFile(volume)].compactMap(\.self)
+    }
+
+    /// In the place of the volumes of a time series, the refusal of its file; nil for all but the first of them.
+    private func wholeFile(_ volume: FoundVolume) -> FoundVolume? {
+        guard let time = volume.timePoint else { return volume }
+        return time.index == 0 ? timeSeries(volume, count: time.count) : nil
     }
 
     /// What the paths of all channels of a case begin with; nil for a file that is not named by the convention.
@@ -146,6 +152,10 @@ struct ChannelCases {
         func refusal(_ code: FaultCode, _ reason: String) -> FoundVolume {
             merged(volumes, path, .failure(.refused(.discovered(code, text: reason))))
         }
+        // Before the numbers are compared: a 4-D file.
+        if let refused = volumes.first(where: { $0.refusal == .channels }) {
+            return merged(volumes, path, by: refused)
+        }
         let missing = (0..<wanted).filter { index in !channels.contains { $0.index == index } }.map(Self.digits)
         let surplus = channels.map(\.index).filter { $0 >= wanted }.map(Self.digits)
         guard missing.isEmpty, surplus.isEmpty, channels.count == wanted else {
@@ -162,15 +172,7 @@ struct ChannelCases {
         var notes: [Note] = []
         for (channel, volume) in zip(model.channels, volumes) {
             switch volume.volume {
-            case .failure(let problem):
-                var refused = merged(volumes, path, .failure(problem))
-                switch problem {
-                // With a channel that no model reads the case is incomplete.
-                case .refused(var reason), .setAside(var reason):
-                    reason.sentence = "\(file: Self.marked(volume)): \(reason.sentence)"
-                    refused.volume = .failure(.refused(reason))
-                }
-                return refused
+            case .failure: return merged(volumes, path, by: volume)
             case .success(let own):
                 let first = whole ?? own
                 whole = first
@@ -185,7 +187,7 @@ struct ChannelCases {
                 if let difference = Self.difference(own.geometry.affine, first.geometry.affine) {
                     return refusal(
                         .channelGrids,
-                        "channel \(channel.name) (\(Self.marked(volume))) \(difference) from the first channel; "
+                        "channel \(channel.name) (\(Self.marked(volume))) \(difference); "
                             + "channels of one case must lie on one grid"
                     )
                 }
@@ -198,56 +200,8 @@ struct ChannelCases {
         return merged(volumes, path, .success(whole))
     }
 
-    /// nnU-Net's tolerance.
-    private static func agree(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Bool {
-        (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
-    }
-
-    /// How the voxels' position in the patient differs from the first channel's, which the network assumes; nil if they
-    /// agree. nnU-Net only warns about a difference.
-    private static func difference(_ own: Affine, _ first: Affine) -> String? {
-        func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
-        for axis in 0..<3 {
-            let (a, b) = (own.column(axis), first.column(axis))
-            let rotation = largest(a / length(a) - b / length(b))
-            // NaN does not match either.
-            guard rotation <= 1e-3 else { return "has axes that differ by \(Float(rotation)) of their length" }
-        }
-        let shift = first.inverse.map { largest($0(own.translation)) } ?? .nan
-        guard shift <= 0.5 else { return "has voxel positions that differ by \(Float(shift)) voxels" }
-        return nil
-    }
-
-    /// A note where corresponding voxels are further apart than rounding makes those of one grid, in voxels of the first one.
-    private static func displacement(_ own: VolumeGeometry, _ first: VolumeGeometry) -> [Note] {
-        guard let inverse = first.affine.inverse else { return [] }
-        let last = SIMD3(Double(own.shape.x - 1), Double(own.shape.y - 1), Double(own.shape.z - 1))
-        let largest =
-            (0..<8).map { corner in
-                let place = SIMD3(
-                    corner & 1 == 0 ? 0 : last.x,
-                    corner & 2 == 0 ? 0 : last.y,
-                    corner & 4 == 0 ? 0 : last.z
-                )
-                let offset = inverse(own.affine(place)) - place
-                return max(abs(offset.x), abs(offset.y), abs(offset.z))
-            }.max() ?? 0
-        guard largest > 0.01 else { return [] }
-        let shown = Float((largest * 1000).rounded() / 1000)
-        return [
-            Note(
-                "volume.channelsApart",
-                "its voxels lie up to \(shown) voxels away from those of the first channel, and are used as if they lay on them"
-            )
-        ]
-    }
-
     private static func marked(_ volume: FoundVolume) -> String {
         IdentifierPolicy.mark(volume.files[0].fileName)
-    }
-
-    private static func text(_ spacing: SIMD3<Double>) -> String {
-        (0..<3).map { "\(Float(spacing[$0]))" }.joined(separator: "×")
     }
 
     private static func digits(_ index: Int) -> String {
@@ -278,9 +232,24 @@ struct ChannelCases {
         )
     }
 
+    /// A case with a file that cannot be used, also where no model reads it: without it the case is incomplete.
+    private func merged(_ volumes: [FoundVolume], _ path: String, by unusable: FoundVolume) -> FoundVolume {
+        guard case .failure(let problem) = unusable.volume else { return unusable }
+        var reason = problem.reason
+        reason.sentence = "\(file: Self.marked(unusable)): \(reason.sentence)"
+        return merged(volumes, path, .failure(.refused(reason)))
+    }
+
     private func refused(_ volume: FoundVolume, _ reason: String) -> FoundVolume {
         var refused = volume
         refused.volume = .failure(.refused(.discovered(.channels, text: reason)))
         return refused
+    }
+}
+
+extension FoundVolume {
+    /// The code of the reason why it cannot be used; nil where it can.
+    fileprivate var refusal: FaultCode? {
+        if case .failure(let problem) = volume { problem.reason.code } else { nil }
     }
 }
