@@ -25,7 +25,7 @@ public struct KnownTitles: Sendable {
     private static let largestFile = 64 << 20
     private let titles: [Title]
 
-    /// Reads a CSV file in UTF-8 with a column for the first of the fields, and for others where they are known.
+    /// Reads a CSV file with a column for the first of the fields, and for others where they are known.
     /// - Throws: ``BatchError`` that names the file and what is expected.
     public static func read(_ path: String, fields: [String]) throws(BatchError) -> KnownTitles {
         let expected = ". It needs the columns \(fields.joined(separator: ", "))"
@@ -35,7 +35,7 @@ public struct KnownTitles: Sendable {
     }
 
     /// - Parameters:
-    ///   - bytes: a table in UTF-8; equal rows count once.
+    ///   - bytes: a table; equal rows count once.
     ///   - fields: the columns, of which the first one is required.
     /// - Throws: ``NamedTable/Fault``.
     package init(_ bytes: [UInt8], fields: [String]) throws(NamedTable.Fault) {

@@ -39,14 +39,12 @@ package struct NamedTable: Sendable {
     private static let separators = ["\t", ";", ","].flatMap(\.utf8)
 
     /// - Parameters:
-    ///   - bytes: UTF-8; fields are separated by tabs, semicolons or commas, with which the first row names the required columns,
-    ///     and most columns.
+    ///   - bytes: as ``DelimitedText/utf8(_:)`` takes them; fields are separated by tabs, semicolons or commas, with which the first
+    ///     row names the required columns, and most columns.
     ///   - required: columns, in lower case.
-    /// - Throws: ``Fault`` for another encoding, an empty table, a missing column or a broken quote.
+    /// - Throws: ``Fault`` for a workbook, an empty table, a missing column or a broken quote.
     package init(_ bytes: [UInt8], required: [String]) throws(Fault) {
-        guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw Fault(detail: "is not in UTF-8. Save it as CSV in UTF-8")
-        }
+        let bytes = try DelimitedText.utf8(bytes)
         let headers = Self.separators.map { ($0, Self.header(bytes, $0)) }
         guard let first = headers.max(by: { $0.1.count < $1.1.count }), first.1.contains(where: { !$0.isEmpty }) else {
             throw Fault(detail: "is empty")

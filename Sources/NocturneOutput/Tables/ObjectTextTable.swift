@@ -21,7 +21,7 @@ public struct ObjectTextTable: Sendable {
     private static let largestFile = 64 << 20
     private static let longestText = 1000
 
-    /// Reads a CSV file in UTF-8 with the columns `item`, `object` and those of the fields in any order, separated by commas,
+    /// Reads a CSV file with the columns `item`, `object` and those of the fields in any order, separated by commas,
     /// semicolons or tabs. Other columns are ignored, and so are rows without any field: they are about what is not known yet.
     /// - Parameter fields: those that the recipes name.
     /// - Throws: ``BatchError`` that names the file, the row and what is expected.
@@ -33,7 +33,7 @@ public struct ObjectTextTable: Sendable {
     }
 
     /// - Parameters:
-    ///   - bytes: a table in UTF-8.
+    ///   - bytes: a table.
     ///   - fields: those that the recipes name; each is a required column.
     /// - Throws: ``NamedTable/Fault``, also for an object that is not a number from 1, for texts of more than 1,000 bytes, and for
     ///   two rows with other texts of one object.

@@ -21,7 +21,7 @@ package struct SubjectTable: Sendable {
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]
     private static let largestFile = 256 << 20
 
-    /// Reads a CSV file in UTF-8 with a column that names items or their files, and columns for the subject, the date or both.
+    /// Reads a CSV file with a column that names items or their files, and columns for the subject, the date or both.
     /// - Throws: ``BatchError`` that names the file and what is expected.
     package static func read(_ path: String) throws(BatchError) -> SubjectTable {
         try NamedTable.read(path, limit: largestFile, called: "the table of subjects") {

@@ -43,8 +43,28 @@ struct ObjectTextTests {
         for text in faults {
             #expect(throws: (any Error).self) { try ObjectTextTable(Array(text.utf8), fields: fields) }
         }
-        let latin = Array("item,object,title,author\na,1,".utf8) + [0xE4]
-        #expect(throws: (any Error).self) { try ObjectTextTable(latin, fields: fields) }
+    }
+
+    @Test("Tables are read in UTF-8, UTF-16 and Windows-1252, and with Excel's first line; a workbook is refused")
+    func encodings() throws {
+        let text = "item;object;title;author\r\na;1;Über;\r\n"
+        let wide = Array("\u{FEFF}\(text)".utf16)
+        let forms: [[UInt8]] = [
+            Array(text.utf8), Array("\u{FEFF}\(text)".utf8), Array("sep=;\r\n\(text)".utf8),
+            text.unicodeScalars.map { UInt8($0.value) }, wide.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] },
+            wide.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] },
+        ]
+        for bytes in forms {
+            let rows = try ObjectTextTable(bytes, fields: fields).rows
+            #expect(rows.map(\.item) == ["a"] && rows[0].fields == [.init(name: "title", value: "Über")], "\(bytes)")
+        }
+        let wrong = Array("sep=;\r\n\(text)a;x;Emma;\r\n".utf8)
+        let fault = #expect(throws: NamedTable.Fault.self) { try ObjectTextTable(wrong, fields: fields) }
+        #expect(fault?.row == 4)
+        let workbook = #expect(throws: NamedTable.Fault.self) {
+            try ObjectTextTable([0x50, 0x4B, 3, 4, 0], fields: fields)
+        }
+        #expect(workbook?.detail.hasPrefix("is a spreadsheet") == true)
     }
 
     @Test("Two rows with other texts of one object are refused; equal and empty ones are not")

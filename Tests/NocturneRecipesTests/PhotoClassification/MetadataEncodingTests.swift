@@ -61,16 +61,16 @@ struct MetadataEncodingTests {
         let bytes = text(";").unicodeScalars.map { $0 == "\u{2013}" ? 0x96 : UInt8($0.value) }
         #expect(try age(bytes) == 62.5)
         let all = (0x80...0xFF).map { UInt8($0) }
-        let converted = try #require(MetadataTable.utf8(all))
+        let converted = try DelimitedText.utf8(all)
         let scalars = Array(String(decoding: converted, as: UTF8.self).unicodeScalars)
         #expect(scalars.count == 128 && scalars[0] == "€" && scalars[0x1F] == "Ÿ" && scalars[0x7F] == "ÿ")
-        #expect(MetadataTable.utf8(converted) == converted)
+        #expect(try DelimitedText.utf8(converted) == converted)
     }
 
     @Test("A pair of surrogates is one character, half a pair none")
-    func surrogates() {
+    func surrogates() throws {
         let pair: [UInt8] = [0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE, 0x3D, 0xD8]
-        let text = MetadataTable.utf8(pair).map { String(decoding: $0, as: UTF8.self) }
+        let text = String(decoding: try DelimitedText.utf8(pair), as: UTF8.self)
         #expect(text == "\u{1F600}\u{FFFD}")
     }
 

@@ -6,7 +6,7 @@ package import NocturneSystem
 /// the names of ISIC, HAM10000 and similar tables (``MetadataTable/Columns``). Other columns are ignored.
 ///
 /// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
-/// pictures. The encoding is UTF-8, UTF-16 or Windows-1252, see ``utf8(_:)``. A picture is named by its path relative to the input, its file
+/// pictures. The encoding is UTF-8, UTF-16 or Windows-1252. A picture is named by its path relative to the input, its file
 /// name, or one of them without extension; the first of these that matches a row is used. Rows under the others that can only mean
 /// this picture have to agree with it.
 package struct MetadataTable: Sendable {
@@ -53,15 +53,11 @@ package struct MetadataTable: Sendable {
     /// - Parameter path: names it in messages.
     package init(bytes: [UInt8], path: String, flag: CancellationFlag = CancellationFlag()) throws {
         fileName = (path as NSString).lastPathComponent
-        // What .xlsx and .ods begin with, and .xls.
-        if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
-            let detail = "the metadata is a spreadsheet (Excel or similar), not CSV. Save it as CSV in UTF-8"
-            throw BatchError(.inputMissing, path: path, detail: detail)
-        }
-        guard let text = Self.utf8(bytes) else {
-            let detail =
-                "the metadata is text in UTF-16 that ends in the middle of a character. Save the table again, as CSV in UTF-8"
-            throw BatchError(.inputMissing, path: path, detail: detail)
+        let text: [UInt8]
+        do throws(DelimitedText.Fault) {
+            text = try DelimitedText.utf8(bytes)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the metadata \(error)")
         }
         (columns, separator) = try Columns.read(text, path: path)
         do throws(DelimitedText.Fault) {

@@ -1,11 +1,26 @@
 /// The encodings in which spreadsheets write tables.
-extension MetadataTable {
-    /// The text of a table in UTF-8, without a byte-order mark. A half of a surrogate pair becomes U+FFFD.
+extension DelimitedText {
+    /// The text of a table in UTF-8, without a byte-order mark and Excel's first line `sep=;`. A half of a surrogate pair becomes
+    /// U+FFFD.
     ///
     /// A byte-order mark states the encoding. Without one the text is UTF-8, or Windows-1252 where the bytes are not valid
     /// UTF-8: this is what spreadsheets write in Western Europe, and any bytes are valid in it.
-    /// - Returns: nil for UTF-16 that ends within a code unit.
-    package static func utf8(_ bytes: [UInt8]) -> [UInt8]? {
+    /// - Throws: ``Fault`` for the workbook of a spreadsheet program, and for UTF-16 that ends within a code unit.
+    package static func utf8(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
+        // What .xlsx and .ods begin with, and .xls.
+        if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
+            throw Fault(detail: "is a spreadsheet (Excel or similar), not CSV. Save it as CSV in UTF-8")
+        }
+        guard let text = decoded(bytes) else {
+            throw Fault(
+                detail: "is text in UTF-16 that ends in the middle of a character. Save it again, as CSV in UTF-8"
+            )
+        }
+        // The line end remains, and with it the numbers of the lines.
+        return text.starts(with: "sep=".utf8) ? Array(text.drop { $0 != 0x0A && $0 != 0x0D }) : text
+    }
+
+    private static func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         if bytes.starts(with: [0xFF, 0xFE]) { return fromUTF16(bytes, low: 0, high: 1) }
         if bytes.starts(with: [0xFE, 0xFF]) { return fromUTF16(bytes, low: 1, high: 0) }
         guard isUTF8(bytes) else { return fromWindows1252(bytes) }
