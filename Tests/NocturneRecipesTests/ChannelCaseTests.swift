@@ -1,8 +1,10 @@
 import Foundation
 import NocturneBatch
+import NocturneInference
 import NocturneJournal
 import NocturneOutput
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Cases of several channels")
@@ -44,6 +46,21 @@ struct ChannelCaseTests {
         #expect(found["twice"]?.contains("a channel number occurs twice") == true, "\(found)")
         #expect(try bench.labels("mix", named) == bench.labels("mix"))
     }
+    @Test("A model of one channel takes only the file that is named")
+    func otherModels() throws {
+        let bench = try bench([("M_0000", "case_0000.nii"), ("M_0001", "case_0001.nii")])
+        let packages = try ["NNUNet/models/M", "Models/threshold"].map {
+            try ModelPackage.load(folder: Fixtures.url($0).path)
+        }
+        let models = try packages.map {
+            try SegmentationModel(package: $0, engine: BuiltinEngine(), precision: .float32)
+        }
+        let recipe = try VolumeSegmentation(models: models, options: SegmentationOptions())
+        let items = try recipe.search(DiscoveryRequest(inputs: [bench.input + "/case_0001.nii"])).items
+        #expect(items.map(\.name).sorted() == ["case", "case_0001"] && items.allSatisfy { $0.problem == nil })
+        #expect(items.first { $0.name == "case_0001" }?.model == packages[1].id)
+    }
+
     @Test("A single file with the number 0001 has a note, unless it is one of several volumes")
     func firstChannelMissing() throws {
         let bench = try BatchBench()

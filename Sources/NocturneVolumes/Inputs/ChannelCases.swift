@@ -22,7 +22,7 @@ struct ChannelCases {
 
     /// - Parameter found: volumes in order, with all channels of each case among them.
     func cases(_ found: [FoundVolume]) -> [FoundVolume] {
-        let found = wanted > 1 ? found.compactMap(wholeFile) : found
+        let found = wanted > 1 ? found.compactMap(wholeFile) : found.filter { !$0.isSibling }
         let channels = Dictionary(grouping: found.filter { Self.split($0) != nil }) { Self.split($0)?.path ?? "" }
         var seen: Set<String> = []
         return found.flatMap { volume -> [FoundVolume] in

@@ -10,6 +10,8 @@ struct FoundVolume: Sendable {
     let files: [FoundFile]
     /// The voxel files of NIfTI pairs and other detached headers, which are ``files``; the file with the spacing of TIFFs.
     var images: [FoundFile] = []
+    /// Whether no input names it, but another file of its case: it is for models with several channels.
+    var isSibling = false
     /// What a header states of it; its file names and how results show them are added by ``source(_:model:_:)``.
     var volume: Result<VolumeSource, ItemProblem>
     /// What volumes are ordered by.

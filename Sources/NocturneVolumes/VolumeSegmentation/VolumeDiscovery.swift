@@ -88,7 +88,10 @@ struct VolumeFinder: Sendable {
     func volumes(of families: [[FoundFile]], _ patients: PatientFolders) throws -> [FoundVolume] {
         var (named, others): ([FoundFile], [FoundFile]) = ([], [])
         for family in families { if isNamed(family[0]) { named += family } else { others += family } }
-        var volumes = try volumes(in: withSiblings(named))
+        let siblings = siblings(of: named)
+        var volumes = try volumes(in: siblings.isEmpty ? named : (named + siblings).sorted())
+        let added = Set(siblings.map(\.path))
+        for index in volumes.indices { volumes[index].isSibling = added.contains(volumes[index].path) }
         let found = try dicom.series(of: others, rules: options.inputs.seriesRules)
         let byPath = Dictionary(others.map { ($0.path, $0) }) { first, _ in first }
         volumes += found.series.compactMap { FoundVolume($0, files: byPath, isAlone: dicom.hasOneSeries) }
@@ -103,13 +106,12 @@ struct VolumeFinder: Sendable {
         }
     }
 
-    /// With all channels of the cases of which an input is one file. What a run over the folder leaves out is left out here, too.
-    private func withSiblings(_ files: [FoundFile]) -> [FoundFile] {
+    /// The other files of the cases of which an input is one file, without those that a run over the folder leaves out.
+    private func siblings(of files: [FoundFile]) -> [FoundFile] {
         let given = files.filter { inputPaths.contains($0.path) }
-        guard !given.isEmpty, models.contains(where: { $0.channelCount > 1 }) else { return files }
-        let siblings = ChannelCases.siblings(of: given, besides: files)
+        guard !given.isEmpty, models.contains(where: { $0.channelCount > 1 }) else { return [] }
+        return ChannelCases.siblings(of: given, besides: files)
             .filter { isNamed($0) && !isExcluded($0.path) && request.admits($0) }
-        return siblings.isEmpty ? files : (files + siblings).sorted()
     }
 
     /// The volumes in files that are volumes by their names.
