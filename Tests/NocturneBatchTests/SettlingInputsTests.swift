@@ -84,19 +84,52 @@ struct SettlingInputsTests {
         #expect(try settle(&impatient, discovery("a"), at: .zero, wallClock).items.count == 1)
     }
 
-    @Test("An item that changed after a pause must be unchanged for twice that long")
+    @Test("An item that changed after a pause while it arrived must be unchanged for twice that long")
     func pauses() throws {
         try folder.write("1", to: "a")
         var settling = minute
-        func isTaken(at seconds: Int) throws -> Bool {
-            try !settle(&settling, discovery("a"), at: .seconds(seconds), wallClock).items.isEmpty
+        func isTaken(at seconds: Int, _ problem: ItemProblem? = nil) throws -> Bool {
+            try !settle(&settling, discovery("a", problem: problem), at: .seconds(seconds), wallClock).items.isEmpty
         }
-        #expect(try !isTaken(at: 0))
-        #expect(try isTaken(at: 60))
+        let gap = ItemProblem.refused(ItemReason(.overBudget, "a slice is missing"))
+        #expect(try !isTaken(at: 0, gap))
+        #expect(try !isTaken(at: 60, gap))
         try folder.write("12", to: "a")
         #expect(try !isTaken(at: 90))
         #expect(try !isTaken(at: 269))
         #expect(try isTaken(at: 270))
+    }
+
+    @Test("A change of an item that was taken begins anew, however long ago that was, and is noted")
+    func replaced() throws {
+        try folder.write("1", to: "a")
+        var settling = minute
+        func search(at seconds: Int) throws -> FoundList {
+            try settle(&settling, discovery("a"), at: .seconds(seconds), wallClock)
+        }
+        #expect(try search(at: 0).items.isEmpty)
+        #expect(try search(at: 60).items.count == 1)
+        #expect(try search(at: 9000).items.count == 1)
+        try folder.write("12", to: "a")
+        let waiting = try search(at: 9015)
+        #expect(waiting.items.isEmpty && settling.waiting == 1)
+        let note = try #require(waiting.notes.first)
+        #expect(note.hasSuffix(": has changed since it was taken, waiting until it stops changing"))
+        #expect(try search(at: 9074).items.isEmpty)
+        let taken = try search(at: 9075)
+        #expect(taken.items.count == 1 && taken.notes.isEmpty)
+        // Nor does a pause from before that count.
+        try folder.write("123", to: "a")
+        #expect(try search(at: 20_000).items.isEmpty)
+        try folder.write("1234", to: "a")
+        #expect(try search(at: 20_050).items.isEmpty)
+        #expect(try search(at: 20_110).items.count == 1)
+        // Without a quiet time nothing waits.
+        settling = SettlingInputs(quiet: .zero, identifiers: .hash)
+        #expect(try search(at: 0).items.count == 1)
+        try folder.write("12345", to: "a")
+        let immediate = try search(at: 5)
+        #expect(immediate.items.count == 1 && immediate.notes.isEmpty)
     }
 
     @Test("A series with a gap is reported as incomplete once it is quiet, and as refused ten quiet times later")

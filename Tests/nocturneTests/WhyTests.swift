@@ -1,4 +1,5 @@
 import Foundation
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -31,6 +32,10 @@ struct WhyTests {
         let changed = try why("good").output
         #expect(changed.contains("changed: \(bench.input)/good.nii"), "\(changed)")
         #expect(changed.contains("makes the result again"), "\(changed)")
+        let lock = try BatchLock(OutputFolder(bench.output))
+        defer { withExtendedLifetime(lock) {} }
+        let watched = try why("good").output
+        #expect(watched.contains("next: if the active run is a watch, it processes it again once"), "\(watched)")
     }
 
     @Test("shows why an item failed and what helps")

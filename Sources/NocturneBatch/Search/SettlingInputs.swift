@@ -11,7 +11,8 @@ package import NocturneSystem
 ///
 /// Files may come with pauses that are longer than the quiet time. An item that has changed after such a pause must be
 /// unchanged for twice as long as its longest pause, and one that would be refused, as a series with a gap is, for ten quiet
-/// times: until then a note states that it seems incomplete.
+/// times: until then a note states that it seems incomplete. Once an item was taken, the time until a later change is not
+/// counted as such a pause.
 package struct SettlingInputs: Sendable {
     private struct Observation {
         /// Of all files of the item.
@@ -19,6 +20,8 @@ package struct SettlingInputs: Sendable {
         var since: Duration
         /// The longest time without a change before a change, of those longer than the quiet time.
         var longestPause = Duration.zero
+        /// Whether the item was taken as it is now.
+        var isTaken = false
 
         /// How long the item must be unchanged.
         func patience(_ problem: ItemProblem?, quiet: Duration) -> Duration {
@@ -68,18 +71,24 @@ package struct SettlingInputs: Sendable {
     ) -> Bool {
         guard let touched = SettlingInputs.lastTouched(item) else { return true }
         if wallClock.seconds &- touched > SettlingInputs.oldSeconds { return false }
-        let seen = observation(of: item, at: now)
-        current[item.key] = seen
+        var seen = observation(of: item, at: now)
+        defer { current[item.key] = seen }
         let unchanged = now - seen.since
-        guard unchanged < seen.patience(item.problem, quiet: quiet) else { return false }
+        guard unchanged < seen.patience(item.problem, quiet: quiet) else {
+            seen.isTaken = true
+            return false
+        }
+        if observations[item.key]?.isTaken == true, !seen.isTaken { notes.append(changed(item)) }
         if unchanged >= quiet, case .refused(let reason) = item.problem { notes.append(incomplete(item, reason)) }
         return true
     }
 
     private func observation(of item: DiscoveredItem, at now: Duration) -> Observation {
         let stamps = item.inputs.hashValue
-        guard var seen = observations[item.key] else { return Observation(stamps: stamps, since: now) }
+        let new = Observation(stamps: stamps, since: now)
+        guard var seen = observations[item.key] else { return new }
         if seen.stamps != stamps {
+            if seen.isTaken { return new }
             if now - seen.since > quiet { seen.longestPause = max(seen.longestPause, now - seen.since) }
             (seen.stamps, seen.since) = (stamps, now)
         }
@@ -90,6 +99,11 @@ package struct SettlingInputs: Sendable {
         let names = ShownNames(identifiers, words: item.words)
         let text = names.shown(reason.sentence, of: [item.path])
         return "\(names.shown(item.path)): seems incomplete, waiting for more files: \(text)"
+    }
+
+    private func changed(_ item: DiscoveredItem) -> String {
+        let name = ShownNames(identifiers, words: item.words).shown(item.path)
+        return "\(name): has changed since it was taken, waiting until it stops changing"
     }
 
     /// When a file of the item was last touched, in seconds since 1970; nil when one of them is gone.

@@ -171,6 +171,10 @@ struct WhyReport: Encodable {
     ) -> String {
         switch item.state {
         case .completed where source == .gone: "nothing: its source no longer exists, and the result stays"
+        case .completed where isActive && source == .changed, .failed where isActive && source == .changed,
+            .skipped where isActive && source == .changed:
+            "if the active run is a watch, it processes it again once its source files stop changing; after another run, "
+                + "`\(folder.retrial)` does"
         case .completed where source == .changed:
             "`\(folder.retrial)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
