@@ -21,6 +21,7 @@ struct RunWaiting: Sendable {
 
     /// Writes down what the run waits for, for those who ask; nil for nothing.
     func publish(_ text: String?) async {
+        await progress.noteWait(text != nil)
         guard let lock else { return }
         await probes.run { lock.say(text) }
     }

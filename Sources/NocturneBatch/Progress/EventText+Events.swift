@@ -31,7 +31,8 @@ extension EventText {
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
             let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
-            let action = status.pause == nil ? "working" : "paused"
+            let isIdle = status.isWaiting && status.running.isEmpty
+            let action = status.pause != nil ? "paused" : isIdle ? "waiting" : "working"
             return "\(count) \(action)\(eta)\(running.isEmpty ? "" : ": \(running)")"
         // Inputs that are skipped before the run are counted by their reasons: ``StartText/skips(_:)``.
         case .itemSkipped: return event.stage == ItemReason.discovery ? nil : "\(count) \(item) skipped\(reason)"

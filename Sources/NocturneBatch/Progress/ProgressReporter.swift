@@ -23,27 +23,6 @@ extension ProgressView {
     public func flush() async {}
 }
 
-/// The state of a run, for a view.
-public struct ProgressStatus: Sendable {
-    public var total = 0
-    public var done = 0
-    public var failed = 0
-    /// Items that are worked on, the oldest first.
-    public var running: [RunProgress.Item] = []
-    /// Until the batch has ended, without pauses; nil before there is anything to predict it from.
-    public var etaSeconds: Double?
-    /// Since the run began.
-    public var elapsedSeconds: Double?
-    /// Items that have ended in this run.
-    public var ended = 0
-    /// As measured last; nil before.
-    public var memory: RunProgress.Memory?
-    /// Since when the run is paused, and until when; nil while it works.
-    public var pause: String?
-
-    public init() {}
-}
-
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has. Nothing here waits for the file
 /// or for whoever reads the terminal.
 ///
@@ -211,6 +190,9 @@ public actor ProgressReporter {
         pausedSince = isPaused ? now : nil
         status.pause = isPaused ? event.reason : nil
     }
+
+    /// The run waits for something, or no longer does.
+    func noteWait(_ isWaiting: Bool) { status.isWaiting = isWaiting }
 
     /// A message that is about no single item.
     public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }

@@ -25,24 +25,25 @@ extension AdmissionStateMachine {
             let (needed, left) = (ByteCount(needs.memoryBytes), ByteCount(settings.memoryBytes))
             return .fails(ItemReason(.overBudget, "needs \(own: needed) of memory, the budget leaves \(own: left)"))
         }
-        if conditions.untilOpening > .zero {
-            return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening))
-        }
-        guard canFinish(candidate.item, needs, conditions) else { return .isLeft }
+        let isClosed = conditions.untilOpening > .zero
+        // A watch has another deadline after the opening.
+        guard isClosed && settings.isWatching || canFinish(candidate.item, needs, conditions) else { return .isLeft }
+        if isClosed { return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening)) }
         if waitsForLeases(candidate, needs, conditions) { return .waits(.activeItems) }
         if let verdict = diskVerdict(candidate, needs, conditions) { return verdict }
         return memoryVerdict(candidate.item, needs, conditions)
     }
 
-    /// Whether the item will probably be finished in time, after what is active. An item of which nothing is known is started.
+    /// Whether the item will probably be finished in time, after what is active and after the opening. An item of which nothing is known
+    /// is started.
     private func canFinish(_ item: PendingItem, _ needs: Needs, _ conditions: Conditions) -> Bool {
         guard let left = conditions.untilDeadline else { return true }
-        guard left > .zero else { return false }
+        guard left > conditions.untilOpening else { return false }
         guard let seconds = seconds(item, needs) else { return true }
         let started = active.values.reduce(0) { $0 + (self.seconds($1.item, $1.needs) ?? 0) }
         // The time since the last end was already spent on what is active.
         let remaining = max(0, started - (conditions.now - busySince).inSeconds)
-        return remaining + seconds <= left.inSeconds
+        return max(remaining, conditions.untilOpening.inSeconds) + seconds <= left.inSeconds
     }
 
     /// What an item will probably take; nil as long as nothing is known of its model.

@@ -39,6 +39,16 @@ struct StartTextTests {
         #expect(StartText.skips([:]).isEmpty)
     }
 
+    @Test("A sign of life says whether the run works, waits or is paused")
+    func heartbeats() {
+        var status = ProgressStatus()
+        #expect(EventText.line(BatchEvent(.heartbeat), status) == "[0/0] working")
+        status.isWaiting = true
+        #expect(EventText.line(BatchEvent(.heartbeat), status) == "[0/0] waiting")
+        status.pause = "until 18:00"
+        #expect(EventText.line(BatchEvent(.heartbeat), status) == "[0/0] paused")
+    }
+
     @Test("Items that end have a line each, and inputs skipped while they are read; what a run was stopped at has none")
     func lines() {
         let status = ProgressStatus()

@@ -497,6 +497,32 @@ struct AdmissionStateMachineTests {
         #expect(desk.next() == .start(0, after: nil))
     }
 
+    @Test("What cannot be finished between opening and deadline is left at once; a watch waits for the opening")
+    func deadlineBeforeOpening() {
+        func desk(isWatching: Bool = false, until deadline: Int) -> Desk {
+            var desk = Desk([Needs(memoryBytes: 1)]) { $0.isWatching = isWatching }
+            desk.conditions.untilOpening = .seconds(3600)
+            desk.conditions.untilDeadline = .seconds(deadline)
+            return desk
+        }
+        for deadline in [600, 3600] {
+            var left = desk(until: deadline)
+            #expect(left.next() == .drain(.deadline(1)))
+            #expect(left.next() == .finished)
+        }
+        var waiting = desk(until: 3601)
+        #expect(waiting.next() == .wait(.opening, until: .seconds(3600)))
+        var watching = desk(isWatching: true, until: 600)
+        #expect(watching.next() == .wait(.opening, until: .seconds(3600)))
+        // A second item of 20 s, where 10 s are left after the opening.
+        var known = Desk(Array(repeating: Needs(memoryBytes: 60), count: 2))
+        #expect(known.startAll() == [0])
+        known.complete(0, seconds: 20)
+        known.conditions.untilOpening = .seconds(3600)
+        known.conditions.untilDeadline = .seconds(3610)
+        #expect(known.next() == .drain(.deadline(1)))
+    }
+
     @Test("What would not be finished in time is left, by the pace that was learned; what is unknown is started")
     func deadline() {
         var desk = Desk(Array(repeating: Needs(memoryBytes: 60, steps: 10), count: 4))
