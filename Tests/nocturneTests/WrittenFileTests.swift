@@ -73,4 +73,19 @@ struct WrittenFileTests {
         #expect(compared.status == 0 && compared.output.contains("No measure was compared"), "\(compared.output)")
         #expect(try Tool(["compare", bench.output, bench.output]).output.contains("No measure differs."))
     }
+
+    @Test("A comparison names the items whose source changed between the batches")
+    func changedSource() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name) }
+        let other = bench.folder("other").path
+        #expect(try bench.run().status == 0)
+        try bench.addVolume("b.nii", 32, 24, 24)
+        #expect(try Tool(["run", bench.input, "--model", bench.model(), "--output", other]).status == 0)
+        let compared = try Tool(["compare", bench.output, other])
+        #expect(compared.output.contains("The source of 1 item differs between the batches: b\n"), "\(compared.output)")
+        let json = try Tool(["compare", bench.output, other, "--json"]).json()
+        #expect(json["changedSources"] as? [String] == ["b"])
+        #expect(try !Tool(["compare", bench.output, bench.output]).output.contains("The source of"))
+    }
 }

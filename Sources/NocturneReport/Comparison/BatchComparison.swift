@@ -73,8 +73,10 @@ package struct BatchComparison: Sendable {
     package let onlyFirst: [String]
     /// The names of items whose input the first batch does not have.
     package let onlySecond: [String]
-    private let first: BatchContents
-    private let second: BatchContents
+    /// The one that is compared with.
+    package let first: BatchContents
+    /// The other one.
+    package let second: BatchContents
 
     /// Items are the same when their inputs and their models are; where a batch has one item for an input, whatever its model.
     package init(_ first: BatchContents, _ second: BatchContents) {

@@ -35,12 +35,14 @@ struct Compare: AsyncParsableCommand {
     @OptionGroup var compute: ThreadArguments
 
     func run() async throws {
-        let contents = try await (
-            BatchContents.read(OutputFolder(absolutePath(first))),
-            BatchContents.read(OutputFolder(absolutePath(second)))
+        let folders = (OutputFolder(absolutePath(first)), OutputFolder(absolutePath(second)))
+        let comparison = BatchComparison(
+            try await BatchContents.read(folders.0),
+            try await BatchContents.read(folders.1)
         )
+        let changed = try await ChangedSources.names(of: comparison.pairs, folders.0, folders.1)
         let report = try await ComputeScope.withPool(of: compute.width) { scope in
-            try ComparisonReport(contents.0, contents.1, scope: scope)
+            try ComparisonReport(comparison, changedSources: changed, scope: scope)
         }
         if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
         // After the table, so that a table that cannot be written is an error without a report.

@@ -28,6 +28,8 @@ struct ComparisonReport: Encodable {
     /// Likewise of the second batch.
     let labelsOnlySecond: [String]
     let changedStates: [StateChange]
+    /// Items whose source files changed between the batches. Their values count, since a file with another time may have the same content.
+    let changedSources: [String]
     /// Pairs whose label maps could not be compared.
     let notCompared: [NotCompared]
     let agreement: [ComparisonSummary]
@@ -38,12 +40,14 @@ struct ComparisonReport: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case disclaimer, items, onlyFirst, onlySecond, labelsOnlyFirst, labelsOnlySecond
-        case changedStates, notCompared, agreement, changes
+        case changedStates, changedSources, notCompared, agreement, changes
     }
 
     /// Reads the label maps of one pair after the other.
-    init(_ first: BatchContents, _ second: BatchContents, scope: ComputeScope) throws {
-        let comparison = BatchComparison(first, second)
+    /// - Parameter changedSources: the names of items whose source files changed between the batches.
+    init(_ comparison: BatchComparison, changedSources: [String], scope: ComputeScope) throws {
+        self.changedSources = changedSources
+        let (first, second) = (comparison.first, comparison.second)
         let results = RecipeResults()
         var notCompared: [NotCompared] = []
         var agreements: [(name: String, rows: [Statistic])] = []
@@ -96,6 +100,10 @@ struct ComparisonReport: Encodable {
             lines.append("Measured only in the \(place): \(listed(names, most: 5))")
         }
         lines += changedStates.map { "\($0.item): \($0.first) in the first, \($0.second) in the second" }
+        if !changedSources.isEmpty {
+            let (count, names) = (counted(changedSources.count, "item"), listed(changedSources, most: 5))
+            lines.append("The source of \(count) differs between the batches: \(names)")
+        }
         lines += notCompared.map { "\($0.item): label maps not compared: \($0.reason)" }
         if !agreement.isEmpty {
             let head = ["label", "measure", "items", "mean", "median", "worst", "worst item"]

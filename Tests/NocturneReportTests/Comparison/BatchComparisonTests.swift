@@ -54,6 +54,24 @@ struct BatchComparisonTests {
         #expect(comparison.onlyFirst == ["b-2", "c-4"] && comparison.onlySecond == ["d-9"])
     }
 
+    @Test("notices files of the source that changed, came or went, and no files that depend on the options")
+    func changedSources() {
+        func stamp(_ path: String, _ size: Int = 1, seconds: Int = 5) -> InputStamp {
+            InputStamp(path: path, state: InputStamp.State(size: size, seconds: seconds, nanoseconds: 0))
+        }
+        func differ(_ first: [InputStamp], _ second: [InputStamp]) -> Bool {
+            ChangedSources.differ(first, second, at: "/in/a")
+        }
+        let slices = [stamp("/in/a/1"), stamp("/in/a/2")]
+        #expect(!differ(slices, slices.reversed()))
+        #expect(differ(slices, [stamp("/in/a/1"), stamp("/in/a/2", 2)]))
+        #expect(differ(slices, [stamp("/in/a/1"), stamp("/in/a/2", seconds: 6)]))
+        #expect(differ(slices, slices + [stamp("/in/a/3")]) && differ(slices + [stamp("/in/a/3")], slices))
+        #expect(differ([stamp("/in/a")], [InputStamp(path: "/in/a", state: nil)]))
+        #expect(!differ(slices, slices + [stamp("/references/a")]))
+        #expect(!differ(slices, []))
+    }
+
     @Test("tells which items ended otherwise")
     func states() {
         let comparison = BatchComparison(
