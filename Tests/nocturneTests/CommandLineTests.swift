@@ -518,6 +518,19 @@ struct CommandLineTests {
         #expect(none.errors.contains("Correct the pattern of --only"), "\(none.errors)")
     }
 
+    @Test("A run that compares nothing although references were given ends with 3, and says so with --quiet too")
+    func nothingCompared() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        let references = bench.folder("references")
+        try FileManager.default.createDirectory(at: references, withIntermediateDirectories: false)
+        let source = bench.input + "/v.nii"
+        try FileManager.default.copyItem(atPath: source, toPath: references.path + "/other.nii")
+        let none = try bench.run("--quiet", "--compare", references.path)
+        #expect(none.status == 3, "\(none.errors)")
+        #expect(none.errors.contains("No item could be compared with its reference; v: not compared"), "\(none.errors)")
+    }
+
     @Test("A limit of the address space that is too small for the threads is named at once")
     func addressSpace() throws {
         let bench = try ToolBench()

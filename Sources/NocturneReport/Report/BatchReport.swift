@@ -109,6 +109,8 @@ package struct BatchReport: Sendable {
             remarks.unusual = unusualOfItem.count
             // Without a result nothing is known about its values.
             if counts.completed > 0, !unusedRanges.isEmpty { remarks.unusedRanges = unusedRanges.map(\.subject) }
+            let comparison = self.comparison.summaries()
+            if comparison.isEmpty, remarks.notCompared > 0 { remarks.isNothingCompared = true }
             return BatchReport(
                 description: description,
                 counts: counts,
@@ -116,7 +118,7 @@ package struct BatchReport: Sendable {
                 unusual: unusual,
                 marks: currentMarks,
                 texts: currentTexts,
-                comparison: comparison.summaries(),
+                comparison: comparison,
                 notCompared: notCompared,
                 measurements: tables.measurements,
                 radiomics: tables.radiomics,

@@ -68,6 +68,8 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public package(set) var incomplete = 0
     /// That could not be compared with their references.
     public package(set) var notCompared = 0
+    /// Whether none could be compared, although references were given; nil for no.
+    public package(set) var isNothingCompared: Bool?
     /// Whose results were taken from other batches.
     public package(set) var reused = 0
     /// Whose labels were compared with those of the same number, since the reference has no names.
@@ -76,6 +78,16 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public package(set) var reasons: [String: Int]?
     /// The notes of completed items, by their codes; nil without any.
     public package(set) var notes: [String: Notes]?
+
+    /// How many results are without something that was asked for: an output, or their comparison where the batch has none at all.
+    public var lacking: Int { incomplete + (isNothingCompared == true ? notCompared : 0) }
+
+    /// The message about ``isNothingCompared``, without a full stop, with the reason of the first item.
+    public var nothingComparedText: String? {
+        guard isNothingCompared == true, let first = notes?[Note.Code.notCompared.rawValue] else { return nil }
+        return "No item could be compared with its reference; \(first.item): \(first.text). "
+            + "Check the names and the files in the folder of --compare"
+    }
 
     /// What the rows of the reference table are about that no completed item has a value for; nil without any.
     public package(set) var unusedRanges: [String]?

@@ -144,7 +144,7 @@ struct EngineProcess {
             signal: signals.received,
             givenUp: outcome.givenUp,
             isTripped: outcome.isTripped,
-            incomplete: outcome.remarks?.incomplete ?? 0
+            lacking: outcome.remarks?.lacking ?? 0
         )
         writeTrace()
         // A user's command gets the exit code of the whole program, not the one between engine and supervisor.
@@ -244,9 +244,11 @@ struct EngineProcess {
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
                 Terminal.printMessage("Continue with: \(request.output.continuation)")
             }
-        } else if let text = outcome.remarks.flatMap(SummaryText.missingOutputs) {
+        } else if let remarks = outcome.remarks {
             // No event has it.
-            Terminal.printMessage("\(text). Report: \(request.output.report)")
+            for text in [SummaryText.missingOutputs(remarks), remarks.nothingComparedText].compactMap(\.self) {
+                Terminal.printMessage("\(text). Report: \(request.output.report)")
+            }
         }
         // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }

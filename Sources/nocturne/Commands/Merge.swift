@@ -51,7 +51,7 @@ struct Merge: AsyncParsableCommand {
         let code =
             isOpen
             ? NocturneExit.stoppedEarly
-            : NocturneExit(counts, mode: .running, signal: nil, incomplete: remarks.incomplete)
+            : NocturneExit(counts, mode: .running, signal: nil, lacking: remarks.lacking)
         if code != .allCompleted { throw code }
     }
 

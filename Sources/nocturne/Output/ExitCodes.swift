@@ -9,7 +9,7 @@ enum NocturneExit: Int32, Error {
     case internalError = 1
     /// The command line, or a folder it names, cannot be used; nothing was processed.
     case usage = 2
-    /// Some items have no result, or lack an output that was asked for.
+    /// Some items have no result, or lack an output or a comparison that was asked for.
     case someFailed = 3
     /// No input was found, or nothing was completed although nothing failed.
     case nothingMatched = 4
@@ -43,14 +43,14 @@ enum NocturneExit: Int32, Error {
     /// For the outcome of a run.
     /// - Parameter givenUp: why the run could not continue; nil if it could.
     /// - Parameter isTripped: whether the run has ended so that a person can look at the latest items.
-    /// - Parameter incomplete: how many results are without an output that was asked for.
+    /// - Parameter lacking: how many results are without something that was asked for.
     init(
         _ counts: BatchCounts,
         mode: RunControl.Mode,
         signal: Int32?,
         givenUp: String? = nil,
         isTripped: Bool = false,
-        incomplete: Int = 0
+        lacking: Int = 0
     ) {
         // A signal ranks before the state of the items, since the user wants to see that the run was stopped.
         if let signal {
@@ -64,7 +64,7 @@ enum NocturneExit: Int32, Error {
         } else if counts.notReached > 0 && mode == .draining {
             // A drained run leaves items on purpose, for another one.
             self = .stoppedEarly
-        } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached + incomplete > 0 {
+        } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached + lacking > 0 {
             self = .someFailed
         } else if counts.completed == 0 {
             self = .nothingMatched

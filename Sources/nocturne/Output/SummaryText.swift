@@ -26,7 +26,8 @@ enum SummaryText {
         }
         let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
         let text = "\(counted(counts.inputs, "input")): \(parts.joined(separator: ", "))\(time)."
-        let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
+        let nothingCompared = remarks?.nothingComparedText.map { "\($0)." }
+        let lines = [text, remarks.flatMap(self.text), nothingCompared].compactMap(\.self)
         let notes = remarks?.notes.map(self.notes) ?? []
         let advice = remarks?.reasons.map { self.advice($0, output) } ?? []
         return (lines + notes + (isRunning ? [] : advice + files(counts, output))).joined(separator: "\n")

@@ -1,4 +1,5 @@
 import NocturneJournal
+import NocturneOutput
 import NocturneReport
 import Testing
 
@@ -21,5 +22,43 @@ struct ComparisonSummaryTests {
         #expect(summaries.map(\.measure) == ["dice", "volumeDifference"])
         #expect(summaries.map(\.worstItems) == [["b", "c", "d", "a"], ["b", "d", "a", "c"]])
         #expect(summaries.map(\.worst) == [0.5, -8] && summaries.map(\.median) == [0.75, 2.5])
+    }
+
+    /// The report about items with a Dice coefficient each; nil for one that could not be compared.
+    private func report(_ coefficients: [Double?]) throws -> BatchReport {
+        let description = BatchDescription(
+            version: "1.0.0",
+            models: [BatchDescription.Model(id: "m", name: "M", version: "1.0.0", digest: "0")],
+            options: [:],
+            inputs: ["/in"],
+            modelPaths: []
+        )
+        var collector = BatchReport.Collector(description)
+        for (index, dice) in coefficients.enumerated() {
+            let name = "v\(index)"
+            let item = JournalItem(
+                id: Int64(index),
+                key: name,
+                name: name,
+                path: "/in/\(name)",
+                fingerprint: "",
+                state: .completed
+            )
+            let rows = dice.map { [Statistic(label: "liver", measure: "dice", value: $0, unit: "1")] } ?? []
+            let notes: [Note] = dice == nil ? [.notCompared(because: "there are no reference labels")] : []
+            try collector.add(ItemRecord(item, written: ItemProduct(statistics: rows, notes: notes)))
+        }
+        return try collector.report()
+    }
+
+    @Test("A comparison lacks only where references were given and no item could be compared")
+    func nothingCompared() throws {
+        let none = try report([nil, nil]).remarks
+        #expect(none.lacking == 2)
+        #expect(none.nothingComparedText?.contains("; v0: not compared: there are no reference labels. ") == true)
+        for coefficients in [[nil, 0.5], [0.5], []] {
+            let remarks = try report(coefficients).remarks
+            #expect(remarks.lacking == 0 && remarks.nothingComparedText == nil)
+        }
     }
 }
