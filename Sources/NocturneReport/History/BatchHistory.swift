@@ -51,7 +51,7 @@ package struct BatchHistory: Sendable, Encodable {
 
     /// - Parameter subject: the only subject whose items are listed; nil for all items.
     package init(_ batches: [Batch], subjects: SubjectTable?, only subject: String?) {
-        var found: [(entry: Entry, statistics: [Statistic])] = []
+        var found: [(entry: Entry, statistics: [Statistic], changed: String)] = []
         for (name, contents) in batches {
             for item in contents.items where item.state != .skipped {
                 let known = subjects?.entry(item: item.name, path: item.path)
@@ -67,17 +67,18 @@ package struct BatchHistory: Sendable, Encodable {
                     model: model.isEmpty ? nil : model,
                     result: Self.result(statistics)
                 )
-                found.append((entry, statistics))
+                found.append((entry, statistics, Self.digits(item.changed)))
             }
         }
-        // The place decides between equal dates, so that the order is the same in every run.
+        // Between equal dates the time of the result decides, then the place, so that the order is the same in every run.
         let order = found.indices.sorted {
-            (Self.digits(found[$0].entry.date), $0) < (Self.digits(found[$1].entry.date), $1)
+            (Self.digits(found[$0].entry.date), found[$0].changed, $0)
+                < (Self.digits(found[$1].entry.date), found[$1].changed, $1)
         }
         var earlier: [Key: Double] = [:]
         entries = order.map { place in
-            var (entry, statistics) = found[place]
-            entry.measures = Self.measures(statistics, of: entry, after: &earlier)
+            var entry = found[place].entry
+            entry.measures = Self.measures(found[place].statistics, of: entry, after: &earlier)
             return entry
         }
     }

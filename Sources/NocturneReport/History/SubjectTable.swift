@@ -14,6 +14,8 @@ package struct SubjectTable: Sendable {
 
     /// By the names in the table, with the number of the first row that has the name.
     private let rows: [String: (number: Int, entry: Entry)]
+    /// How many folders the names in the table have in front, the most first; without 0.
+    private let depths: [Int]
 
     // Names that common tables have, ISIC's among them; the first one that is there counts.
     private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
@@ -48,7 +50,8 @@ package struct SubjectTable: Sendable {
         }
         var rows: [String: (number: Int, entry: Entry)] = [:]
         for row in table.rows {
-            guard let name = row[item] else { continue }
+            guard var name = row[item] else { continue }
+            while name.hasPrefix("./") { name = String(name.dropFirst(2)) }
             let day = date.flatMap { row[$0] }
             // Dates are compared by their digits: another form would be sorted wrongly without a sign of it.
             guard day.map(Self.isDate) ?? true else {
@@ -68,6 +71,7 @@ package struct SubjectTable: Sendable {
             rows[name] = first
         }
         self.rows = rows
+        depths = Set(rows.keys.map { $0.count { $0 == "/" } }).subtracting([0]).sorted(by: >)
     }
 
     private static func digits(_ date: String) -> String { String(date.prefix(10).filter { $0 != "-" }.prefix(8)) }
@@ -95,13 +99,14 @@ package struct SubjectTable: Sendable {
             .inputMissing,
             path: path,
             detail: "the table of subjects names no item of the batch. \(named), the first item is \"\(item.name)\". "
-                + "Check that it belongs to these items. It may name them or their files, with or without extension"
+                + "Check that it belongs to these items. It may name them, their files or the paths of these, with or without "
+                + "extension"
         )
     }
 
     /// How many rows name none of these items, as a sentence; nil where all rows name one.
     package func unmatchedText(_ items: [JournalItem]) -> String? {
-        let known = Set(items.flatMap { Self.names(item: $0.name, path: $0.path) })
+        let known = Set(items.flatMap { names(item: $0.name, path: $0.path) })
         let unmatched = rows.filter { !known.contains($0.key) }
         guard let first = unmatched.min(by: { $0.value.number < $1.value.number }) else { return nil }
         let verb = unmatched.count == 1 ? "names" : "name"
@@ -109,15 +114,23 @@ package struct SubjectTable: Sendable {
             + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
-    /// The entry of an item, found by its name, the file name of its input, or one of them without its extension.
+    /// The entry of an item, found by the path of its input or the end of that path, its name, or the file name of its input; paths and
+    /// file names also without extension. The longest name that the table has decides.
     package func entry(item: String, path: String) -> Entry? {
-        Self.names(item: item, path: path).lazy.compactMap { rows[$0]?.entry }.first
+        names(item: item, path: path).lazy.compactMap { rows[$0]?.entry }.first
     }
 
-    /// What a row may call an item.
-    private static func names(item: String, path: String) -> [String] {
-        let file = path.split(separator: "/").last.map(String.init) ?? path
+    /// What a row may call an item, the most specific first.
+    private func names(item: String, path: String) -> [String] {
+        let parts = path.split(separator: "/")
+        let file = parts.last.map(String.init) ?? path
         let stem = file.firstIndex(of: ".").map { String(file[..<$0]) } ?? file
-        return [item, file, stem]
+        // Equal names in several batches, or in folders of one, differ by their folders.
+        var names = depths.isEmpty ? [] : [path, String(path.dropLast(file.count)) + stem]
+        for depth in depths where depth < parts.count {
+            let folders = parts.dropLast().suffix(depth).joined(separator: "/")
+            names += [folders + "/" + file, folders + "/" + stem]
+        }
+        return names + [item, file, stem]
     }
 }
