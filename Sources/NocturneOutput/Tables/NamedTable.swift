@@ -75,7 +75,7 @@ package struct NamedTable: Sendable {
     /// Reads a file and what is in it, with messages for a user.
     /// - Parameters:
     ///   - what: the table's name in messages, such as "the reference table".
-    ///   - expected: what follows a fault of the content; empty for nothing.
+    ///   - expected: what follows a fault of the columns or of the file as a whole; empty for nothing.
     /// - Throws: ``BatchError`` that names the file and the fault.
     package static func read<Content>(
         _ path: String,
@@ -88,7 +88,8 @@ package struct NamedTable: Sendable {
             return try parse(try FileSystem.read(path, limit: limit))
         } catch let fault as Fault {
             let row = fault.row.map { ", row \($0):" } ?? ""
-            throw BatchError(.inputMissing, path: "", detail: "\(what) \(path)\(row) \(fault.detail)\(expected)")
+            let advice = fault.row == nil ? expected : ""
+            throw BatchError(.inputMissing, path: "", detail: "\(what) \(path)\(row) \(fault.detail)\(advice)")
         } catch let error as FileSystemError {
             throw BatchError(.inputMissing, path: "", detail: error.unreadable("\(what) \(path)"))
         } catch {

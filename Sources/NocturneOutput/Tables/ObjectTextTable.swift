@@ -58,9 +58,13 @@ public struct ObjectTextTable: Sendable {
 
     private static func checked(_ row: NamedTable.Row, _ fields: [ObjectText.Field]) throws(NamedTable.Fault) -> Row {
         func fault(_ detail: String) -> NamedTable.Fault { NamedTable.Fault(row: row.number, detail: detail) }
-        for field in fields
-        where field.value.utf8.count > longestText || field.value.unicodeScalars.contains(where: { $0.value < 32 }) {
-            throw fault("the \(field.name) has more than \(longestText) bytes, or control characters")
+        for field in fields {
+            guard field.value.utf8.count <= longestText else {
+                throw fault("the \(field.name) has more than \(longestText) bytes. Shorten it")
+            }
+            guard !field.value.unicodeScalars.contains(where: { $0.value < 32 }) else {
+                throw fault("the \(field.name) has a control character, such as a line feed. Remove it")
+            }
         }
         guard let object = row["object"].flatMap(Int.init), object > 0 else {
             throw fault("object is \"\(row["object"] ?? "")\", not a number from 1")

@@ -73,9 +73,8 @@ extension ReferenceRange {
                 throw fault("label or measure is missing")
             }
             let (low, high) = (try number("low"), try number("high"))
-            guard low != nil || high != nil, low ?? -.infinity <= high ?? .infinity else {
-                throw fault("low and high are empty, or low is above high")
-            }
+            guard low != nil || high != nil else { throw fault("low and high are empty. Give one of them or both") }
+            if let low, let high, low > high { throw fault("low is above high") }
             return ReferenceRange(model: row["model"], label: label, measure: measure, low: low, high: high)
         }
     }

@@ -67,6 +67,19 @@ struct ObjectTextTests {
         #expect(workbook?.detail.hasPrefix("is a spreadsheet") == true)
     }
 
+    @Test("A text that is too long, and one with a control character, are refused each with its cause")
+    func causes() {
+        for (title, cause) in [
+            (String(repeating: "b", count: 1001), "the title has more than 1000 bytes. Shorten it"),
+            ("\"b\nc\"", "the title has a control character, such as a line feed. Remove it"),
+        ] {
+            let fault = #expect(throws: NamedTable.Fault.self) {
+                try ObjectTextTable(Array("item,object,title,author\na,1,\(title),\n".utf8), fields: fields)
+            }
+            #expect(fault?.row == 2 && fault?.detail == cause)
+        }
+    }
+
     @Test("Two rows with other texts of one object are refused; equal and empty ones are not")
     func repeatedRows() throws {
         func table(_ rows: String) throws(NamedTable.Fault) -> ObjectTextTable {

@@ -39,8 +39,8 @@ struct ReferenceRangesTests {
         arguments: [
             ("", "norms.csv is empty"), ("label,measure,low\na,b,1\n", "no column high"),
             ("label,measure,low,high\na,b,x,2\n", "row 2: low is \"x\", not a number"),
-            ("label,measure,low,high\n\na,b,3,2\n", "row 3: low and high are empty, or low is above high"),
-            ("label,measure,low,high\na,b,,\n", "row 2: low and high are empty, or low is above high"),
+            ("label,measure,low,high\n\na,b,3,2\n", "row 3: low is above high"),
+            ("label,measure,low,high\na,b,,\n", "row 2: low and high are empty. Give one of them or both"),
             ("label,measure,low,high\n,b,1,2\n", "row 2: label or measure is missing"),
             ("label,measure,low,high\na,b,nan,2\n", "row 2: low is \"nan\""),
         ]
@@ -48,6 +48,13 @@ struct ReferenceRangesTests {
     func refused(_ text: String, _ reason: String) {
         let found = refusal(text)
         #expect(found.contains(reason) && found.contains("norms.csv"), "\(found)")
+    }
+
+    @Test("What the columns are is stated about the columns alone")
+    func columns() {
+        let columns = "It needs the columns label, measure, low and high"
+        #expect(refusal("label,measure,low\na,b,1\n").contains(columns))
+        #expect(!refusal("label,measure,low,high\na,b,3,2\n").contains(columns))
     }
 
     @Test("A value outside is unusual in a batch of any size, the further outside the more")
