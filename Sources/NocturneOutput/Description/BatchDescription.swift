@@ -123,7 +123,15 @@ extension BatchDescription {
             let given: (String?) -> String = { $0 ?? "not given" }
             for key in Set(now.options.keys).union(earlier.options.keys).sorted() {
                 let (before, after) = (earlier.options[key], now.options[key])
-                if before != after { differences.append("--\(key) was \(given(before)), now \(given(after))") }
+                // A file is recorded by its digest, and with this suffix by its path, which a user knows.
+                let paths = (earlier.options[key + "-path"], now.options[key + "-path"])
+                if let path = paths.0, path == paths.1 {
+                    if before != after { differences.append("the file of --\(key), \(path), has changed") }
+                } else if paths != (nil, nil) {
+                    differences.append("--\(key) was \(given(paths.0)), now \(given(paths.1))")
+                } else if before != after, !Self.isPath(key, of: [earlier, now]) {
+                    differences.append("--\(key) was \(given(before)), now \(given(after))")
+                }
             }
             compare(earlier.models, now.models)
             compare(Set(earlier.inputs), Set(now.inputs))
@@ -133,6 +141,11 @@ extension BatchDescription {
                 let text: ([String]?) -> String = { given($0?.joined(separator: ", ")) }
                 differences.append("--only was \(text(earlier.only)), now \(text(now.only))")
             }
+        }
+
+        /// Whether a key has the path of a file whose option has another key.
+        private static func isPath(_ key: String, of descriptions: [BatchDescription]) -> Bool {
+            key.hasSuffix("-path") && descriptions.contains { $0.options[String(key.dropLast(5))] != nil }
         }
 
         private mutating func compare(_ earlier: [BatchDescription.Model], _ now: [BatchDescription.Model]) {
