@@ -69,8 +69,8 @@ struct ChangedOptionsTests {
     func refused() throws {
         let bench = try bench()
         let before = try digests(bench.output)
-        let crops = try Tool(["resume", bench.output, "--crops", "png:1"])
-        #expect(crops.status == 2, "\(crops.errors)")
+        let crops = try Tool(["resume", bench.output, "--crops", "jpeg:200"])
+        #expect(crops.status == 2 && crops.errors.contains("'jpeg:QUALITY (1 to 100)'"), "\(crops.errors)")
         let added = try Tool(["resume", bench.output, "--existing-labels"])
         #expect(added.status == 2 && added.errors.contains("does not read existing labels"), "\(added.errors)")
         #expect(try digests(bench.output) == before)

@@ -48,8 +48,8 @@ extension PhotoInstances.CropFormat: ExpressibleByArgument {
         }
     }
 
-    /// For help; QUALITY stands for a number from 1 to 100.
-    package static var allValueStrings: [String] { ["jpeg", "jpeg:QUALITY", "png", "none"] }
+    /// For help and the refusal of other values.
+    package static var allValueStrings: [String] { ["jpeg", "jpeg:QUALITY (1 to 100)", "png", "none"] }
     /// Without a quality, which no shell can guess.
     package static var defaultCompletionKind: CompletionKind { .list(["jpeg", "png", "none"]) }
 }
