@@ -114,18 +114,34 @@ package struct BatchComparison: Sendable {
         func labels(_ batch: BatchContents, _ id: (Pair) -> Int64) -> Set<String> {
             Set(pairs.filter(\.areCompleted).flatMap { batch.statistics[id($0)] ?? [] }.map(\.label)).subtracting([""])
         }
+        func only(_ own: Set<String>, _ other: Set<String>) -> [String] {
+            let others = Set(other.map(Self.comparable))
+            return own.filter { !others.contains(Self.comparable($0)) }.sorted()
+        }
         let (own, other) = (labels(first, \.first.id), labels(second, \.second.id))
-        return (own.subtracting(other).sorted(), other.subtracting(own).sorted())
+        return (only(own, other), only(other, own))
     }
 
-    /// Measures that both have, of pairs that are completed in both.
+    /// The name of a label, by which it is found in the other batch: without case, and with spaces and hyphens as underscores, as label
+    /// maps are compared.
+    private static func comparable(_ label: String) -> String {
+        String(label.lowercased().map { " -".contains($0) ? "_" : $0 })
+    }
+
+    /// Measures that both have, of pairs that are completed in both, with the labels of the first.
     package func rows(of pair: Pair) -> [Row] {
         guard pair.areCompleted else { return [] }
-        let others = Dictionary(
-            (second.statistics[pair.second.id] ?? []).map { (MeasureKey($0), $0.value) }
-        ) { first, _ in first }
+        let statistics = second.statistics[pair.second.id] ?? []
+        let others = Dictionary(statistics.map { (MeasureKey($0), $0.value) }) { first, _ in first }
+        func key(_ row: Statistic) -> MeasureKey {
+            var row = row
+            row.label = Self.comparable(row.label)
+            return MeasureKey(row)
+        }
+        // Made where a name is not found as it is: features have many rows.
+        lazy var similar = Dictionary(statistics.map { (key($0), $0.value) }) { first, _ in first }
         return (first.statistics[pair.first.id] ?? []).compactMap { row in
-            guard let other = others[MeasureKey(row)] else { return nil }
+            guard let other = others[MeasureKey(row)] ?? similar[key(row)] else { return nil }
             return Row(
                 item: pair.name,
                 MeasureKey(row),

@@ -54,6 +54,30 @@ struct BatchComparisonTests {
         #expect(comparison.onlyFirst == ["b-2", "c-4"] && comparison.onlySecond == ["d-9"])
     }
 
+    @Test("compares measures of labels whose names differ in case, spaces and hyphens alone, as label maps are")
+    func similarNames() {
+        func batch(_ rows: [String: Double?]) -> BatchContents {
+            let statistics = rows.sorted { $0.key < $1.key }
+                .map { Statistic(label: $0.key, measure: "volume", value: $0.value, unit: "ml") }
+            return BatchContents(
+                output: OutputFolder("/out"),
+                items: [item(1, "a")],
+                statistics: [1: statistics],
+                models: []
+            )
+        }
+        let comparison = BatchComparison(
+            batch(["TWO": 2, "kidney left": 5, "one": 1]),
+            batch(["two": 5, "Kidney-Left": nil, "ONE": 7, "one": 4, "three": 3])
+        )
+        let labels = comparison.labelsOfOne
+        #expect(labels.first.isEmpty && labels.second == ["three"])
+        let rows = comparison.rows(of: comparison.pairs[0])
+        #expect(rows.map(\.key.label) == ["TWO", "kidney left", "one"])
+        // The same name counts first. What is not measured stays so.
+        #expect(rows.map(\.value) == [3, nil, 3])
+    }
+
     @Test("notices files of the source that changed, came or went, and no files that depend on the options")
     func changedSources() {
         func stamp(_ path: String, _ size: Int = 1, seconds: Int = 5) -> InputStamp {
