@@ -97,9 +97,9 @@ package struct ReportText {
         Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined() + notComparedLine
     }
 
-    /// In `comparison.csv`: how many items, and the first of them; empty where all were compared.
+    /// In `comparison.csv`: how many items, and their names, of 100 at most; empty where all were compared.
     private var notComparedLine: String {
-        let (count, names) = (report.remarks.notCompared, report.notCompared.prefix(5).map(\.item))
+        let (count, names) = (report.remarks.notCompared, report.notCompared.map(\.item))
         return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names.joined(separator: " ")))\n"
     }
 }

@@ -51,6 +51,14 @@ struct ComparisonSummaryTests {
         return try collector.report()
     }
 
+    @Test("The table names all items that could not be compared")
+    func table() throws {
+        let coefficients: [Double?] = [0.5] + Array(repeating: nil, count: 7)
+        let text = try ReportText(report(coefficients))
+        let table = String(decoding: text.end[.comparison], as: UTF8.self)
+        #expect(table.hasSuffix("\n,,notCompared,,7,,,,v1 v2 v3 v4 v5 v6 v7\n"), "\(table)")
+    }
+
     @Test("A comparison lacks only where references were given and no item could be compared")
     func nothingCompared() throws {
         let none = try report([nil, nil]).remarks
