@@ -24,6 +24,15 @@ struct RunControlTests {
         #expect(control.mode == .cancelled)
     }
 
+    @Test("A request names the items that were started before it, unless the others are put back")
+    func startedBefore() {
+        let request = FirstRequest(["c", "a", "b"])
+        let text = request.text(active: ["a", "b", "d"])
+        #expect(text?.hasPrefix("Started already, so that the order of the active items stays: a, b. With") == true)
+        #expect(request.text(active: ["d"]) == nil)
+        #expect(FirstRequest(["a"], now: true).text(active: ["a"]) == nil)
+    }
+
     @Test("A pause stops no item, one that releases memory those that are active, and only for this reason")
     func pauses() {
         let control = RunControl()

@@ -256,6 +256,16 @@ public struct FirstRequest: Codable, Sendable, Hashable {
     ///   - names: of items, in the order in which they are started.
     ///   - now: whether active items are put back for them.
     public init(_ names: [String], now: Bool = false) { (self.names, self.now) = (names, now) }
+
+    /// What a person reads about items of the request that were started before it, since items are loaded ahead; nil without any, and with
+    /// ``now``, for which the others are put back.
+    /// - Parameter active: the names of all active items.
+    public func text(active: Set<String>) -> String? {
+        let started = names.filter(active.contains)
+        guard !now, !started.isEmpty else { return nil }
+        return "Started already, so that the order of the active items stays: \(listed(started, most: 5)). "
+            + "With --now, `nocturne first` puts the others back."
+    }
 }
 
 /// Why an item waits again although nothing was wrong with it.

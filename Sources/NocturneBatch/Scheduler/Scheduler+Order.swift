@@ -21,6 +21,9 @@ extension Scheduler {
         let names = request.names
         // Where that fails, the order holds for this run.
         do { try await context.journal.putFirst(names) } catch { await context.progress.note("\(error)") }
+        if let text = request.text(active: Set(machine.active.values.map(\.item.name))) {
+            await context.progress.note(text)
+        }
         do {
             var known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
             let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)

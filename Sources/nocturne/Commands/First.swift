@@ -40,8 +40,10 @@ struct First: AsyncParsableCommand {
             return try Terminal.printResult("The next run begins with \(list): \(folder.continuation)")
         }
         // Also for a divided batch: every shard has a run and a journal, and takes its items of the list.
-        let action = ControlRequest.Action.putFirst(FirstRequest(items, now: now))
-        try await SentRequests(folder: folder, action: action, what: "process \(list) \(now ? "now" : "next")")
-            .sendAndPrint()
+        let request = FirstRequest(items, now: now)
+        let progress = folder.runProgress(of: BatchLock.state(of: folder).holder)
+        let advice = request.text(active: Set(progress?.items.map(\.item) ?? [])) ?? ""
+        let what = "process \(list) \(now ? "now" : "next")"
+        try await SentRequests(folder: folder, action: .putFirst(request), what: what).sendAndPrint(advice: advice)
     }
 }
