@@ -6,9 +6,10 @@
 
 `--model` names a function or class that creates the module, `--weights` a state dict, `--script` a TorchScript file. The
 module takes a normalised picture (N, 3, size, size), and with `--sites` also the vector of metadata (N, 4), and returns
-logits (N, classes). Where the logits are a linear layer over the mean of the last maps (as in EfficientNet and ResNet),
-an attention graph (Grad-CAM) is written too; whether they are is measured, not assumed. Weights are loaded with
-`weights_only`; a TorchScript file runs code, so use one only from a source whose programs you would run.
+logits (N, classes), or probabilities with `--output probabilities`. Where the logits are a linear layer over the mean of the
+last maps (as in EfficientNet and ResNet), an attention graph (Grad-CAM) is written too; whether they are is measured, not
+assumed. Weights are loaded with `weights_only`; a TorchScript file runs code, so use one only from a source whose programs
+you would run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from torch import Tensor, nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools import recorded_output
+from nocturne_tools.final_activation import refuse_activation
 from nocturne_tools.model_package import file_entry, record_name
+from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.offline import forbid_network
 
 import onnxruntime
@@ -129,6 +132,8 @@ def export(module: nn.Module, options: argparse.Namespace, sites: list[str]) -> 
     torch.onnx.export(
         wrapped, example, str(path), input_names=names, output_names=outputs, opset_version=17, dynamo=False
     )
+    if options.output == "logits":
+        refuse_activation(path, "Softmax", "output to probabilities (--output probabilities)")
     if not found:
         print("no attention graph: the logits are not a linear layer over the mean of the last maps")
         return ["classifier.onnx"]
@@ -205,6 +210,7 @@ def manifest(options: argparse.Namespace, names: list[str], sites: list[str]) ->
         "standardDeviation": DEVIATION,
         "colorConstancyPower": 6 if options.color_constancy else None,
         "medical": not options.not_medical,
+        "output": options.output,
         "classes": [
             {"name": name, "title": name, "malignant": name in malignant, "color": PALETTE[k % len(PALETTE)]}
             for k, name in enumerate(labels)
@@ -243,6 +249,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=380)
     parser.add_argument("--minimum-side", type=int, default=100)
     parser.add_argument("--color-constancy", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--output", choices=["logits", "probabilities"], default="logits", help="what the module returns")
     parser.add_argument("--not-medical", action="store_true", help="results are not about people's health")
     parser.add_argument("--id", required=True)
     parser.add_argument("--name", default="")
@@ -259,7 +266,10 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     sites = [site for site in options.sites.split(",") if site]
     module = load(options)
-    names = export(module, options, sites)
+    try:
+        names = export(module, options, sites)
+    except Refusal as refusal:
+        raise SystemExit(f"refused: {refusal}") from None
     worst = check(module, options, sites)
     if not sites:  # a record is that of a network with one input
         record(module, options)

@@ -69,10 +69,13 @@ enum ONNXReader {
         var nodes: [NetworkGraph.Node] = []
         for node in graph.node { nodes.append(try decode(node, path: path)) }
         let inputs = try describe(graph.input.filter { constants[$0.name] == nil }, path: path)
-        let outputs = try describe(graph.output, path: path)
+        var outputs = try describe(graph.output, path: path)
         guard !outputs.isEmpty else { throw .malformed(path: path, reason: "the graph has no output") }
         let known = Set(constants.keys).union(inputs.map(\.name))
         let sorted = try NetworkGraph.sorted(nodes, known: known, outputs: outputs.map(\.name), path: path)
+        for index in outputs.indices {
+            outputs[index].activation = NetworkGraph.activation(of: outputs[index].name, in: sorted)
+        }
         return NetworkGraph(
             path: path,
             opset: Int(opset),

@@ -62,20 +62,26 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         self.tiles = tiles
         self.path = path
         self.instructionSet = instructionSet
-        try Self.refuseDamaged(path)
+        let known = try Self.knownOutputs(path)
         weightBytes = FileSystem.size(path) ?? 0
         let handle = try Handle(library, path: path, cuda: cuda, threads: 1)
         device = cuda == nil ? nil : handle
         inputs = try handle.ports(ofOutputs: 0)
-        outputs = try handle.ports(ofOutputs: 1)
+        outputs = try handle.ports(ofOutputs: 1).map { port in
+            var port = port
+            port.activation = known.first { $0.name == port.name }?.activation
+            return port
+        }
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
     }
 
-    /// Weights that are stored in other files are supported by the library only.
-    private static func refuseDamaged(_ path: String) throws {
+    /// The outputs by Nocturne's reader; empty for weights that are stored in other files, which only the library supports.
+    private static func knownOutputs(_ path: String) throws -> [TensorDescription] {
         do {
-            _ = try ONNXReader.read(path)
-        } catch ModelFormatError.externalData {}
+            return try ONNXReader.read(path).outputs
+        } catch ModelFormatError.externalData {
+            return []
+        }
     }
 
     /// The library does not report it, so it is measured: the growth of the process's writable private memory, whether

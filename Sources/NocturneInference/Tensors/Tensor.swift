@@ -47,6 +47,8 @@ public struct TensorDescription: Sendable, Equatable {
     public let name: String
     /// Extents in ONNX order (N, C, D, H, W); nil where the file leaves an extent open.
     public let shape: [Int?]
+    /// Of an output: what makes probabilities of its values at the end of the network; nil for logits and other values.
+    public var activation: FinalActivation?
 
     /// - Parameter shape: nil for an extent that the file leaves open.
     public init(name: String, shape: [Int?]) {

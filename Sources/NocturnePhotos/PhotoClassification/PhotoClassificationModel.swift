@@ -62,6 +62,16 @@ package final class PhotoClassificationModel: PhotoModel {
         guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
             throw chosen.unusable("the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes")
         }
+        if settings.output == .logits,
+            let fault = classifier.activationFault(
+                of: logits,
+                in: settings.classifier,
+                applied: .softmax,
+                setting: "output to probabilities"
+            )
+        {
+            throw chosen.unusable(fault)
+        }
         guard let attention else { return }
         guard let features, let shape = given[features], shape.count == 4 else {
             throw chosen.unusable(

@@ -35,6 +35,16 @@ package final class PhotoInstancesModel: PhotoModel {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
                 throw chosen.unusable("the network returns \(found) for an input of \(shape); expected \(expected)")
             }
+            if splitting.activation == .sigmoid,
+                let fault = network.activationFault(
+                    of: first.name,
+                    in: settings.network,
+                    applied: .sigmoid,
+                    setting: "output.activation to none"
+                )
+            {
+                throw chosen.unusable(fault)
+            }
         case .prototypes(let candidates, let prototypes, _):
             for name in [candidates, prototypes] where outputs[name] == nil {
                 throw chosen.unusable("there is no output \(name)")

@@ -206,11 +206,24 @@ final class MemberModel: Sendable {
         levels = try member.settings.levels.map {
             try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
         }
+        try Self.checkActivations(member, levels)
         decision = try Self.decision(member, levels)
     }
 
     /// The number of outputs of the last level.
     var classes: Int { levels[levels.count - 1].classes }
+
+    /// Refuses networks that return probabilities: those are made of the mean of logits.
+    private static func checkActivations(_ member: ProgramMember, _ levels: [LevelModel]) throws {
+        let applied: FinalActivation = member.settings.output == .classes ? .softmax : .sigmoid
+        for level in levels {
+            for (network, file) in zip(level.networks, level.settings.networks) {
+                let output = network.outputs.first?.name
+                guard let fault = network.activationFault(of: output, in: file, applied: applied) else { continue }
+                throw UnusablePackageError(package: member.package.id, detail: fault)
+            }
+        }
+    }
 
     private static func decision(_ member: ProgramMember, _ levels: [LevelModel]) throws -> LabelDecision {
         let package = member.package

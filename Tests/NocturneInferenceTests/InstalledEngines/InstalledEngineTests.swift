@@ -149,6 +149,12 @@ struct InstalledEngineTests {
         #expect(throws: ModelFormatError.self) { try session.run([:], scope: .serial()) }
     }
 
+    @Test("know the activation at the end of a network", arguments: InstalledEngine.all)
+    func activation(engine: InstalledEngine) throws {
+        #expect(try engine.load("unet2d-batchnorm-resize").outputs.map(\.activation) == [.softmax])
+        #expect(try engine.load("unet2d-plain").outputs.map(\.activation) == [nil])
+    }
+
     @Test(
         "run a network with open extents at several shapes, and refuse shapes that do not fit",
         arguments: InstalledEngine.all

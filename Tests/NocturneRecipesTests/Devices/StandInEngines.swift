@@ -65,6 +65,30 @@ struct FailingEngine: InferenceEngine {
     }
 }
 
+/// The builtin engine, whose networks describe themselves otherwise.
+struct DescribingEngine: InferenceEngine {
+    /// At the end of every output.
+    var activation: FinalActivation?
+    /// Inputs after those of the file.
+    var moreInputs: [TensorDescription] = []
+    private let base = BuiltinEngine()
+
+    init(activation: FinalActivation? = nil, moreInputs: [TensorDescription] = []) {
+        self.activation = activation
+        self.moreInputs = moreInputs
+    }
+
+    var name: String { base.name }
+    var precisions: [InferencePrecision] { base.precisions }
+
+    func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
+        var network = WrappedNetwork(try base.load(onnx: path, precision: precision)) { try $1() }
+        network.activation = activation
+        network.moreInputs = moreInputs
+        return network
+    }
+}
+
 /// A stand-in for a device: the builtin engine behind the interface of a device, with a fault from one run on.
 struct FaultyEngine: InferenceEngine {
     enum Fault: String, CaseIterable {
@@ -172,6 +196,10 @@ struct WrappedNetwork: DeviceNetwork {
     var residents: Counter?
     /// Called before a session is made.
     var onSession: @Sendable () throws -> Void = {}
+    /// At the end of every output.
+    var activation: FinalActivation?
+    /// Inputs after those of the file.
+    var moreInputs: [TensorDescription] = []
 
     init(_ base: any LoadedNetwork, around: @escaping Around) {
         self.base = base
@@ -179,8 +207,14 @@ struct WrappedNetwork: DeviceNetwork {
         instructionSet = base.instructionSet
     }
 
-    var inputs: [TensorDescription] { base.inputs }
-    var outputs: [TensorDescription] { base.outputs }
+    var inputs: [TensorDescription] { base.inputs + moreInputs }
+    var outputs: [TensorDescription] {
+        base.outputs.map { output in
+            var output = output
+            output.activation = activation ?? output.activation
+            return output
+        }
+    }
     var weightBytes: Int { base.weightBytes }
     var packedBytes: Int { base.packedBytes }
     var packedLimit: Int { base.packedLimit }

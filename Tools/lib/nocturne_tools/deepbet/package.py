@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from nocturne_tools import onnx_export
-from nocturne_tools.model_package import label, recipe, write_package, write_program
+from nocturne_tools.final_activation import without_softmax
+from nocturne_tools.model_package import label, recipe, record_output, write_package, write_program
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.wheels import Wheel
 from nocturne_tools.whole_folder import whole_folder
@@ -88,6 +89,9 @@ def _write_part(
     if difference.root_mean_square > LARGEST_DIFFERENCE:
         raise Refusal(folder / NETWORK, f"ONNX Runtime differs from PyTorch by {difference.root_mean_square:.1e}")
     say(f"  ONNX Runtime differs from PyTorch by {difference.root_mean_square:.1e}, relative and as a root mean square")
+    # The networks return probabilities, and Nocturne applies softmax itself.
+    without_softmax(folder / NETWORK)
+    say("  " + record_output(folder / NETWORK, shape))
     normalization = [
         *([{"scheme": "quantiles", "lower": LOWER, "upper": UPPER, "clip": True}] if size == COARSE else []),
         {"scheme": "zScore"},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nocturne_tools import onnx_export
+from nocturne_tools.final_activation import refuse_activation
 from nocturne_tools.model_package import write_package
 from nocturne_tools.nnunet.labels import entries
 from nocturne_tools.nnunet.refusal import Refusal
@@ -103,6 +104,7 @@ class Export:
             except Exception as error:
                 fact = f"cannot be written as ONNX ({type(error).__name__}: {error})"
                 raise self._definition.refusal(fact) from None
+            refuse_activation(partial / NETWORK, "Softmax" if self.after.decision == "argmax" else "Sigmoid")
             found = onnx_export.compare(network, shape, partial / NETWORK)
             figures = f"largest difference {found.largest:.1e}, relative RMS {found.root_mean_square:.1e}"
             self._say(f"{NETWORK}: ONNX against PyTorch {figures} of the output's scale")
