@@ -5,8 +5,8 @@ import NocturneSystem
 public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
     /// No package has that name; `available` lists the ids found, `searched` the folders that were searched.
     case notFound(name: String, available: [String], searched: [String])
-    /// Several packages of one search folder have that name.
-    case ambiguous(name: String, folders: [String])
+    /// Several packages of one search folder have that name; `versions` lists theirs where they differ, and is empty otherwise.
+    case ambiguous(name: String, folders: [String], versions: [String])
     /// The package exists but is invalid.
     case broken(ModelPackageError)
     /// The path leads to something else, with what can be done.
@@ -28,8 +28,8 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
                 ? "There is none in \(places): give the path of a package folder, or set NOCTURNE_MODELS to the folder of packages"
                 : "Models in \(places): \(available.joined(separator: ", "))"
             return "there is no model \"\(name)\".\(meant) \(there)"
-        case .ambiguous(let name, let folders):
-            let step = name.contains("@") ? "" : "the version, as in \(name)@1.0.0, or "
+        case .ambiguous(let name, let folders, let versions):
+            let step = versions.first.map { "the version, as in \(name)@\($0), or " } ?? ""
             return "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify \(step)the folder"
         case .broken(let error): return "\(error)"
         case .otherKind(let path, let advice): return "\(path) \(advice)"
@@ -111,7 +111,7 @@ public struct ModelCatalog: Sendable {
                 return entry.folderName == nameOrPath
             }
             // In one folder, several versions of a package may have the same id. An earlier folder hides later ones.
-            if matches.count > 1 { throw .ambiguous(name: nameOrPath, folders: matches.map(\.folder)) }
+            if matches.count > 1 { throw Self.ambiguous(nameOrPath, matches) }
             if let match = matches.first { return try load(match.folder) }
             available += entries.map { entry in
                 if case .success(let package) = entry.package { return package.id }
@@ -122,6 +122,13 @@ public struct ModelCatalog: Sendable {
             throw .otherKind(path: nameOrPath, advice: advice)
         }
         throw .notFound(name: nameOrPath, available: available, searched: searchPath)
+    }
+
+    private static func ambiguous(_ name: String, _ matches: [Entry]) -> ModelCatalogError {
+        // A package that was found by the name of its folder has no such id and version.
+        let versions = matches.compactMap { try? $0.package.get() }.filter { $0.id == name }.map(\.version)
+        let isDistinct = Set(versions).count == matches.count
+        return .ambiguous(name: name, folders: matches.map(\.folder), versions: isDistinct ? versions : [])
     }
 
     private func load(_ folder: String) throws(ModelCatalogError) -> ModelPackage {
