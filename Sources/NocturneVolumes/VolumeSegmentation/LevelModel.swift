@@ -30,6 +30,9 @@ final class LevelModel: Sendable {
         inputShape = [1, settings.inputChannels] + (settings.isPlanar ? [] : [patch.z]) + [patch.y, patch.x]
         var classes = 0
         for (network, file) in zip(networks, settings.networks) {
+            guard network.inputs.count == 1 else {
+                throw modelError("\(file) has \(network.inputs.count) inputs, not one, the image")
+            }
             let output = try network.outputShape(inputShape: inputShape)
             guard output.count == inputShape.count, Array(output[2...]) == Array(inputShape[2...]) else {
                 throw modelError("\(file) returns \(output) for an input of \(inputShape); expected the same extents")

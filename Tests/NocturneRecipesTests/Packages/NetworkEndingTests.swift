@@ -74,4 +74,14 @@ struct NetworkEndingTests {
                 + "or set output.activation to none"
         )
     }
+
+    @Test("A network for volumes has one input")
+    func inputs() throws {
+        let engine = DescribingEngine(moreInputs: [TensorDescription(name: "second", shape: [1])])
+        let model = try model(Fixtures.url("Models/threshold").path, engine)
+        let error = #expect(throws: UnusablePackageError.self) {
+            try SegmentationModel(package: model.package, engine: engine, precision: .float32)
+        }
+        #expect(error?.detail == "network.onnx has 2 inputs, not one, the image")
+    }
 }
