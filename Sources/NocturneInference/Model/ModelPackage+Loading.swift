@@ -62,7 +62,7 @@ extension ModelPackage {
             licence: try document.nonEmptyString("licence"),
             task: try document.string("task"),
             files: try document.files(),
-            modalities: document.has("modalities") ? try document.strings("modalities") : [],
+            modalities: try document.modalities(),
             channels: try document.channels(),
             labels: try document.labels(),
             source: try document.source(),

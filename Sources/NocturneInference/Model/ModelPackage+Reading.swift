@@ -84,6 +84,17 @@ extension JSONFields {
         return files
     }
 
+    /// The codes of DICOM's modality (0008,0060) that a model takes; none where the document has none.
+    func modalities() throws(Fault) -> [String] {
+        guard has("modalities") else { return [] }
+        let modalities = try strings("modalities")
+        // Those of the series that can be read. With any other code, no DICOM series would be an input.
+        for (index, modality) in modalities.enumerated() where !["CT", "MR", "PT"].contains(modality) {
+            throw fault("modalities[\(index)]", is: modality, not: "CT, MR or PT, a modality of DICOM")
+        }
+        return modalities
+    }
+
     /// The input channels; none where the document has none.
     func channels() throws(Fault) -> [ModelChannel] {
         guard has("channels") else { return [] }

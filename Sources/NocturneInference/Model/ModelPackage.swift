@@ -22,7 +22,7 @@ public struct ModelPackage: Sendable {
     public let task: String
     /// At least one.
     public let files: [ModelFile]
-    /// DICOM modalities the model was made for; empty means any.
+    /// DICOM modalities the model was made for, of CT, MR and PT; empty means any.
     public let modalities: [String]
     /// The network's input channels, in its order. At least one for volumes.
     public let channels: [ModelChannel]
