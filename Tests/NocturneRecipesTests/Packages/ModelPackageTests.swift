@@ -95,6 +95,30 @@ struct ModelPackageTests {
         }
     }
 
+    @Test(
+        "numbers that are not allowed are refused with those that are",
+        arguments: [
+            ("\"tileStep\": 0", "tileStep is 0.0, not above 0 and at most 1"),
+            ("\"tileStep\": 1.5", "tileStep is 1.5, not above 0 and at most 1"),
+            ("\"mirroringAxes\": [3]", "mirroringAxes is [3], not some of 0, 1 and 2, each once"),
+            ("\"patchSize\": [8, 8], \"mirroringAxes\": [2]", "mirroringAxes is [2], not 0, 1, or both"),
+            ("\"output\": \"regions\", \"threshold\": 1", "threshold is 1.0, not above 0 and below 1"),
+            ("\"output\": \"regions\", \"threshold\": 2", "threshold is 2.0, not above 0 and below 1"),
+        ]
+    )
+    func limits(_ keys: String, _ text: String) throws {
+        let patch = keys.contains("patchSize") ? "" : "\"patchSize\": [8, 8, 8], "
+        try TemporaryFolder.with { place in
+            let section = "{\"networks\": [\"nets/network.onnx\"], \(patch)\(keys)}"
+            let folder = try PackageBuilder.write(
+                PackageBuilder.document(changing: "volumeSegmentation", to: section),
+                into: place
+            )
+            let error = #expect(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
+            #expect(error?.description.contains(": volumeSegmentation.\(text). ") == true)
+        }
+    }
+
     @Test("a cascade has two levels, and slices get a third axis")
     func cascade() throws {
         let section = """

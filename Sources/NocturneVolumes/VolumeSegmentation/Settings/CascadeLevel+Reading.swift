@@ -89,8 +89,8 @@ extension JSONFields {
 
     fileprivate func tileStep() throws(Fault) -> Double {
         // Half a patch, as nnU-Net does by default; above 1 voxels between tiles would be seen by no network.
-        let step = try number("tileStep", 0.5, in: 0...1)
-        guard step > 0 else { throw fault("tileStep", is: step, not: "above 0 and at most 1") }
+        let step = try number("tileStep", 0.5, in: Self.allNumbers)
+        guard step > 0, step <= 1 else { throw fault("tileStep", is: step, not: "above 0 and at most 1") }
         return step
     }
 
@@ -98,7 +98,7 @@ extension JSONFields {
         let axes = has("mirroringAxes") ? try wholes("mirroringAxes") : []
         let dimensions = isPlanar ? 2 : 3
         guard Set(axes).count == axes.count, axes.allSatisfy({ (0..<dimensions).contains($0) }) else {
-            throw fault("mirroringAxes", is: axes, not: "some of 0..<\(dimensions), each once")
+            throw fault("mirroringAxes", is: axes, not: isPlanar ? "0, 1, or both" : "some of 0, 1 and 2, each once")
         }
         return axes.map { isPlanar ? $0 + 1 : $0 }.sorted()
     }
@@ -141,6 +141,9 @@ extension JSONFields {
         }
         return nil
     }
+
+    /// Of a member whose limits are not among the numbers that it may be.
+    static let allNumbers = -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
 
     /// The keys `marginMm`, `marginVoxels` and `marginShare`.
     func margin() throws(Fault) -> Margin {

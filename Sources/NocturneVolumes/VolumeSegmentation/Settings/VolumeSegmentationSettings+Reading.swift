@@ -99,7 +99,7 @@ extension VolumeSegmentationSettings.Output {
             if section.has("threshold") { throw section.fault("threshold", "is for regions only") }
             self = .classes
         case "regions":
-            let threshold = try section.number("threshold", 0.5, in: 0...1)
+            let threshold = try section.number("threshold", 0.5, in: JSONFields.allNumbers)
             guard threshold > 0, threshold < 1 else {
                 throw section.fault("threshold", is: threshold, not: "above 0 and below 1")
             }
