@@ -22,6 +22,9 @@ extension PhotoInstances {
 
         private var finished: PhotoInstances.FinishedPhoto { drawn.finished }
         private var photo: RGBImage { finished.photo.image }
+        private var isDemonstration: Bool {
+            model.package.isDemonstration || textModel?.chosen.package.isDemonstration == true
+        }
 
         /// The files of one instance, relative to the item's folder.
         private struct Names {
@@ -59,6 +62,7 @@ extension PhotoInstances {
             let result = PhotoInstancesResult(
                 schemaVersion: 1,
                 task: model.package.task,
+                disclaimer: isDemonstration ? Disclaimer.marked(isDemonstration: true) : nil,
                 item: item.name,
                 fingerprint: item.fingerprint,
                 source: .init(finished.photo.facts, name: finished.record.name),

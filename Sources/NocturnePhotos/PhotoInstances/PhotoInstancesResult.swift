@@ -127,6 +127,8 @@ struct PhotoInstancesResult: ItemResult {
 
     let schemaVersion: Int
     let task: String
+    /// Of a demonstration package; nil for others.
+    let disclaimer: String?
     let item: String
     let fingerprint: String
     let source: Source
@@ -238,7 +240,8 @@ struct COCODocument: Codable {
         _ annotations: [Annotation],
         _ categories: [Category]
     ) {
-        info = Info(description: "\(package.name) \(package.version)")
+        let model = "\(package.name) \(package.version)"
+        info = Info(description: package.isDemonstration ? "\(Disclaimer.demonstration) \(model)" : model)
         images = [Image(id: 1, file_name: name, width: image.width, height: image.height)]
         self.annotations = annotations
         self.categories = categories

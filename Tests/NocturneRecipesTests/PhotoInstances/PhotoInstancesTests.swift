@@ -65,6 +65,28 @@ struct PhotoInstancesTests {
         #expect(FileSystem.exists(folder + "/overlay.png"))
     }
 
+    @Test("Results of a demonstration begin with that, those of other packages have no disclaimer")
+    func demonstration() async throws {
+        let folder = try TemporaryFolder("nocturne-package")
+        try Fixtures.copyModel(
+            "Models/coloured-maps",
+            to: folder(""),
+            replacing: "\"schemaVersion\": 2,",
+            with: "\"schemaVersion\": 2, \"demonstration\": true,"
+        )
+        for isDemonstration in [false, true] {
+            let bench = try isDemonstration ? ShelfBench(model: folder("").path) : ShelfBench()
+            try bench.add("shelf.png", books: twoRows)
+            let (_, output) = try await bench.run()
+            let result = try ShelfBench.json(output.item("shelf") + "/result.json")
+            let coco = try ShelfBench.json(output.item("shelf") + "/coco.json")
+            let description = (coco["info"] as? [String: Any])?["description"] as? String
+            #expect(description?.hasPrefix(Disclaimer.demonstration) == isDemonstration)
+            let expected = isDemonstration ? Disclaimer.marked(isDemonstration: true) : nil
+            #expect(result["disclaimer"] as? String == expected)
+        }
+    }
+
     private enum Rounding {
         static func six(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
     }
