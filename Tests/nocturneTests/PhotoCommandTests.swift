@@ -109,6 +109,14 @@ struct PhotoCommandTests {
         }
     }
 
+    @Test("The check names the output that is compared where a network has several")
+    func outputs() throws {
+        let tool = try Tool(["models", "check", Fixtures.url("PhotoModels/primary").path, "--repeat", "1"])
+        let lines = tool.output.split(separator: "\n").map(String.init)
+        #expect(lines.contains { $0.hasPrefix("classifier.onnx, ") && $0.hasSuffix(", output logits, the first of 2") })
+        #expect(lines.contains { $0.hasPrefix("attention.onnx, ") && !$0.contains("output") })
+    }
+
     @Test("The status has every photo as an entry: what is active, what failed, what is ready, the newest first")
     func queue() async throws {
         let folder = try TemporaryFolder("nocturne-queue")

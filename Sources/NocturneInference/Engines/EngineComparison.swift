@@ -45,6 +45,8 @@ public enum EngineComparison {
         public var network: String
         /// Of the first input (N, C, …).
         public var inputShape: [Int]
+        /// Of the outputs, in the network's order. The first is compared.
+        public var outputs: [String]
         /// That shared each run.
         public var threads: Int
         /// The library, with its version, whose values the package records for this network; nil without any.
@@ -93,14 +95,14 @@ public enum EngineComparison {
         let patch = smoothPatch(shape)
         let more = others.mapValues { Tensor(shape: $0, values: smoothPatch($0)) }
         var reference: (values: [Float], shape: [Int], seconds: Double)?
-        var rows: [Row] = []
-        var firstError: (any Error)?
+        var (rows, outputs, firstError): ([Row], [String], (any Error)?) = ([], [], nil)
         // The registry starts with the builtin engine, and the precisions with `exact`: the first row is the reference.
         for engine in usable {
             for precision in InferencePrecision.allCases where engine.distinguishesExact || precision != .exact {
                 do {
                     let network = try engine.load(onnx: path, precision: precision)
                     let result = try timed(network, patch, shape, more, max(repeats, 1), scope)
+                    outputs = network.outputs.map(\.name)
                     let base = reference ?? (result.values, result.shape, result.seconds)
                     reference = base
                     let difference = Tensor.relativeDifferences(result.values, base.values)
@@ -131,6 +133,7 @@ public enum EngineComparison {
         return Report(
             network: path,
             inputShape: shape,
+            outputs: outputs,
             threads: scope.width,
             recordedLibrary: recorded?.library,
             rows: rows,

@@ -58,7 +58,10 @@ extension CheckReport {
         var lines = ["\(model) \(version): files and digests are correct"]
         for network in networks {
             let shape = network.inputShape.map(String.init).joined(separator: "×")
-            lines += ["", "\(network.network), \(shape), \(counted(threads, "thread"))"]
+            // A network may have outputs that the package does not use.
+            let output =
+                network.outputs.count > 1 ? ", output \(network.outputs[0]), the first of \(network.outputs.count)" : ""
+            lines += ["", "\(network.network), \(shape), \(counted(threads, "thread"))\(output)"]
             var rows = [
                 [
                     "engine", "precision", "instruction set", "largest diff", "RMS diff", "same class", "s/patch",

@@ -129,6 +129,18 @@ struct EngineComparisonTests {
         }
     }
 
+    @Test("names all outputs, the first of which it compares")
+    func outputs() throws {
+        let report = try EngineComparison.run(
+            onnx: ONNXFixtures.path("split"),
+            shape: [2, 4, 3, 6],
+            repeats: 1,
+            environment: ["NOCTURNE_ONNXRUNTIME": "/nowhere"],
+            scope: .serial()
+        )
+        #expect(report.outputs == ["y", "z"])
+    }
+
     @Test("measures the installed engines against it")
     func installed() throws {
         let report = try EngineComparison.run(
