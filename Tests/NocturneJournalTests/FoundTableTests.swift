@@ -223,7 +223,7 @@ struct FoundTableTests {
             try journal.found.add(
                 (0..<count).map { number in
                     var item = item(String("00\(number)".suffix(3)))
-                    let state = InputStamp.State(size: 10 + number, seconds: 1000 - number, nanoseconds: 0)
+                    let state = FileState(size: 10 + number, seconds: 1000 - number, nanoseconds: 0)
                     item.inputs = [InputStamp(path: item.path, state: state)]
                     return item
                 }

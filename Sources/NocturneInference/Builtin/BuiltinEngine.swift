@@ -1,3 +1,5 @@
+internal import NocturneSystem
+
 /// Runs convolutional networks with Nocturne's own kernels: deterministic, with bounded memory, and with OpenBLAS as
 /// the only run-time library.
 public struct BuiltinEngine: InferenceEngine {
@@ -47,7 +49,8 @@ public struct BuiltinEngine: InferenceEngine {
         }
     }
 
-    /// Reads and checks a network. Needs twice the file's size in memory temporarily, once the size afterwards.
+    /// Reads and checks a network. Needs twice the file's size in memory temporarily, then once the size, until the weights are
+    /// packed for a shape.
     ///
     /// - Parameter precision: `exact` is the plain sum of float32 products in a fixed order. `float32` may use minimal
     ///   filtering. `bfloat16` rounds the operands of convolutions to bfloat16 and sums in float32; a processor without
@@ -55,10 +58,11 @@ public struct BuiltinEngine: InferenceEngine {
     ///   All operators other than convolutions are computed in float32 in each case.
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         try check(precision)
+        let file = FileState(path: path)
         let graph = try ONNXReader.read(path)
         // Checked here too: an engine that was chosen by name is not asked for ``missingFeature(for:)``.
         let missing = GraphBinder.unsupportedOperators(graph)
         guard missing.isEmpty else { throw ModelFormatError.unsupportedOperators(missing) }
-        return BuiltinNetwork(graph, precision: precision, limit: limit, weights: weights)
+        return BuiltinNetwork(graph, of: file, precision: precision, limit: limit, weights: weights)
     }
 }

@@ -15,12 +15,16 @@ public final class PackedWeights: Sendable {
     public let limit: Int
     /// Least recently used first.
     private let entries = Mutex<[Entry]>([])
+    private let exceeded = Atomic(false)
 
     /// - Parameter limit: in bytes.
     public init(limit: Int = .max) { self.limit = limit }
 
     /// How many networks have packed weights, apart from those that sessions alone hold.
     package var networks: Int { entries.withLock { $0.count { $0.network != nil } } }
+
+    /// Whether networks have lost their packed weights because of the limit.
+    var isExceeded: Bool { exceeded.load(ordering: .relaxed) }
 
     /// A network no longer has packed weights, but for those that sessions hold.
     func dropped(_ network: any LoadedNetwork & AnyObject) {
@@ -42,6 +46,7 @@ public final class PackedWeights: Sendable {
             }
             return dropped
         }
+        if !dropped.isEmpty { exceeded.store(true, ordering: .relaxed) }
         for network in dropped { network.dropPlans() }
     }
 }

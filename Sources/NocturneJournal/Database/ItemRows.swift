@@ -143,9 +143,9 @@ extension InputStamp {
     ///   - row: path, size, seconds, nanoseconds, touched.
     ///   - base: the item's path.
     private init(_ row: Row, at base: String) {
-        var state: State?
+        var state: FileState?
         if let size: Int = row[1], let seconds: Int = row[2], let nanoseconds: Int = row[3] {
-            state = State(size: size, seconds: seconds, nanoseconds: nanoseconds)
+            state = FileState(size: size, seconds: seconds, nanoseconds: nanoseconds)
         }
         self.init(path: Self.path(row[0], at: base), state: state, touchedSeconds: row[4])
     }

@@ -74,7 +74,7 @@ extension PhotoRecipe {
     /// None.
     package func otherBytes(threads: Int) throws -> Int { 0 }
 
-    /// The bytes of all models. Weights as they were read stay in memory.
+    /// The bytes of all models. Weights as they were read stay in memory where networks keep them.
     package func sharedMemory(threads: Int) throws -> SharedMemory {
         var shared = SharedMemory(bytes: try otherBytes(threads: threads))
         for model in models {

@@ -113,9 +113,10 @@ final class LevelModel: Sendable {
 
 /// What a level takes while networks run, in bytes.
 package struct LevelMemory {
-    /// All the time: weights as they were read, known logits, and the workspaces of an engine that manages its own memory.
+    /// All the time: weights as they were read, where they are kept, known logits, and the workspaces of an engine that manages its own
+    /// memory.
     package var kept: Int
-    /// The part of it that stays until the process ends: weights as they were read.
+    /// The part of it that stays until the process ends: weights as they were read, where they are kept.
     package var weights: Int
     /// Weights that are packed for the kernels.
     package var packed: PackedMemory

@@ -42,8 +42,8 @@ package struct VolumeSegmentation: Recipe {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    /// What all models keep, and the buffers of the one that needs most: one runs at a time. Weights as they were read stay when
-    /// a model is released.
+    /// What all models keep, and the buffers of the one that needs most: one runs at a time. Weights as they were read, where
+    /// networks keep them, stay when a model is released.
     package func sharedMemory(threads: Int) throws -> SharedMemory {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
         func total(_ needs: [LevelMemory]) -> Int {

@@ -81,7 +81,7 @@ struct BatchComparisonTests {
     @Test("notices files of the source that changed, came or went, and no files that depend on the options")
     func changedSources() {
         func stamp(_ path: String, _ size: Int = 1, seconds: Int = 5) -> InputStamp {
-            InputStamp(path: path, state: InputStamp.State(size: size, seconds: seconds, nanoseconds: 0))
+            InputStamp(path: path, state: FileState(size: size, seconds: seconds, nanoseconds: 0))
         }
         func differ(_ first: [InputStamp], _ second: [InputStamp]) -> Bool {
             ChangedSources.differ(first, second, at: "/in/a")

@@ -1,6 +1,7 @@
 import NocturneJournal
 import NocturneOutput
 import NocturneReport
+import NocturneSystem
 import Testing
 
 @Suite("Agreement with references over a batch")
