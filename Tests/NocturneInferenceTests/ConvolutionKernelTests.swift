@@ -471,8 +471,8 @@ func bfloat16(_ value: Float) -> Float {
 struct ConvolutionTask {
     let layer: ConvolutionLayer
     private var sources: [(data: [Float], scale: [Float], shift: [Float], slope: Float)] = []
-    private let weights, bias, residual: [Float]
-    private let slope: Float = 0.1
+    let weights, bias, residual: [Float]
+    let slope: Float = 0.1
 
     /// `scales`: whether the first source has a scale and shift.
     init(_ layer: ConvolutionLayer, random: inout SplitMix64, scales: Bool = true) {
@@ -619,7 +619,7 @@ struct ConvolutionTask {
     }
 
     /// Calls `body` with the sources as the kernels take them, after those that are made already.
-    private func withSources(
+    func withSources(
         asHalves: Bool,
         after made: [nk_conv_source] = [],
         _ body: ([nk_conv_source]) -> Void

@@ -172,12 +172,26 @@ size_t nk_conv_scratch_bytes(const nk_conv_plan *plan);
 /// The number of chunks of the layer. Fixed at creation.
 int32_t nk_conv_chunk_count(const nk_conv_plan *plan);
 
+/// Consecutive chunks, and the planes along z, from ..< to, of the input that they read at most and of the output that they
+/// write. Slabs follow each other along z.
+typedef struct nk_conv_slab {
+    int32_t first_chunk, chunk_count;
+    int32_t read_from, read_to;
+    int32_t written_from, written_to;
+} nk_conv_slab;
+
+/// The number of slabs: 1 for layers that are not divided along z.
+int32_t nk_conv_slab_count(const nk_conv_plan *plan);
+
+nk_conv_slab nk_conv_slab_of(const nk_conv_plan *plan, int32_t slab);
+
 /// What the chunks of one run read and write: out = activation(convolution + bias + residual).
 typedef struct nk_conv_run {
-    /// Together `cin` channels.
+    /// Together `cin` channels. One may overlap `out` where no plane that a chunk reads is written by another chunk that runs
+    /// before or at the same time (nk_conv_slab).
     const nk_conv_source *sources;
     int32_t source_count;
-    /// In the layout of the output, or NULL. It must not overlap `out`; neither may the sources.
+    /// In the layout of the output, or NULL. It must not overlap `out`.
     const float *_Nullable residual;
     /// `[out_z][out_y][out_x][cout]`. One of more than 32 MiB that begins with a cache line is stored past the caches where
     /// that is possible, which is faster.

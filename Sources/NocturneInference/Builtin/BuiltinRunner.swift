@@ -26,7 +26,7 @@ final class BuiltinRunner: NetworkRunner {
 
     private func reserve(width: Int) throws {
         try memory.reserve(
-            workspace: max(plan.layout.bytes, 1),
+            workspace: max(plan.layout(width: width).bytes, 1),
             scratch: max(plan.scratchBytes, 1) * max(width, 1)
         )
     }
@@ -39,6 +39,7 @@ final class BuiltinRunner: NetworkRunner {
         scope: ComputeScope
     ) throws {
         try reserve(width: scope.width)
+        let layout = plan.layout(width: scope.width)
         let slotCount = memory.scratch.count / max(plan.scratchBytes, 1)
         try memory.workspace.withUnsafeMutableBufferPointer { workspace in
             try memory.scratch.withUnsafeMutableBufferPointer { scratch in
@@ -47,7 +48,7 @@ final class BuiltinRunner: NetworkRunner {
                 let none = UnsafeMutableRawPointer(base)
                 let pointers = plan.places.enumerated().map { index, place in
                     switch place {
-                    case .workspace: UnsafeMutableRawPointer(base + plan.layout.offsets[index])
+                    case .workspace: UnsafeMutableRawPointer(base + layout.offsets[index])
                     case .constant(let values):
                         // Read only; the pointer has the type shared by inputs and outputs.
                         values.withUnsafeBufferPointer { UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? none }

@@ -13,6 +13,9 @@ struct ConvolutionStep: Step {
         var merged: Int
     }
 
+    /// Chunks of a slab of which the threads wait for the last one without losing much time.
+    static let smallestSlab = 32
+
     let plan: Plan
     let sources: [Lowering.Piece]
     let residual: Int?
@@ -26,6 +29,21 @@ struct ConvolutionStep: Step {
         sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? [])
     }
     var writes: [Int] { [output.buffer] + (statistics.map { [$0.chunks, $0.merged] } ?? []) }
+    var overlaps: [WorkspacePlanner.Overlap] {
+        // Of a batch, one element follows the other in memory.
+        guard outputShape[0] == 1, plan.slabs.count > 1, plan.slabs[0].chunk_count >= Self.smallestSlab else {
+            return []
+        }
+        let written = outputShape[1] * outputShape[3...].reduce(output.isBfloat16 ? 2 : 4, *)
+        return sources.filter { $0.stored.buffer != residual }.map { piece in
+            let read = piece.channels * inputShape[3...].reduce(piece.stored.isBfloat16 ? 2 : 4, *)
+            return WorkspacePlanner.Overlap(
+                output: output.buffer,
+                source: piece.stored.buffer,
+                distances: plan.distances(read: read, written: written)
+            )
+        }
+    }
     // Slots start on a cache line boundary.
     var scratchBytes: Int { (plan.scratchBytes + 63) / 64 * 64 }
     var packedBytes: Int { plan.packedBytes }
@@ -42,6 +60,21 @@ struct ConvolutionStep: Step {
         for piece in sources where piece.stored.isBfloat16 { work.bytes -= Double(2 * input * piece.channels) }
         if output.isBfloat16 { work.bytes -= Double(2 * outputShape.reduce(1, *)) }
         return work
+    }
+
+    /// The chunks in parts that run one after the other: all at once, or slabs in the direction in which the output follows the
+    /// planes that have been read.
+    private func parts(_ run: PlanRun) -> [Range<Int>] {
+        let start = run.buffers[output.buffer]
+        let end = start + outputShape.reduce(output.isBfloat16 ? 2 : 4, *)
+        let voxels = inputShape[2...].reduce(1, *)
+        let overlapped = sources.map { piece in
+            let first = run.buffers[piece.stored.buffer]
+            return first..<(first + voxels * piece.channels * (piece.stored.isBfloat16 ? 2 : 4))
+        }.first { $0.overlaps(start..<end) }
+        guard let overlapped else { return [0..<plan.chunkCount] }
+        let slabs = plan.slabs.map { Int($0.first_chunk)..<Int($0.first_chunk + $0.chunk_count) }
+        return start < overlapped.lowerBound ? slabs : slabs.reversed()
     }
 
     private func address(_ stored: Lowering.Stored, element: Int, _ run: PlanRun) -> UnsafeMutableRawPointer {
@@ -65,6 +98,7 @@ struct ConvolutionStep: Step {
                 )
             }
             let rows = statistics.map { run.doubles($0.chunks) }
+            let parts = parts(run)
             try list.withUnsafeBufferPointer { sources throws(CancelledError) in
                 let memory = ParallelValue(
                     nk_conv_run(
@@ -77,10 +111,12 @@ struct ConvolutionStep: Step {
                         stats: rows
                     )
                 )
-                try run.scope.forEach(plan.chunkCount) { chunk in
-                    run.scratch.withSlot { scratch in
-                        withUnsafePointer(to: memory.value) {
-                            nk_conv_run_chunk(plan.handle, $0, Int32(chunk), scratch)
+                for part in parts {
+                    try run.scope.forEach(part.count) { chunk in
+                        run.scratch.withSlot { scratch in
+                            withUnsafePointer(to: memory.value) {
+                                nk_conv_run_chunk(plan.handle, $0, Int32(part.lowerBound + chunk), scratch)
+                            }
                         }
                     }
                 }
@@ -100,6 +136,8 @@ extension ConvolutionStep {
         let handle: OpaquePointer
         let kind: StepKind
         let chunkCount: Int
+        /// The chunks along z.
+        let slabs: [nk_conv_slab]
         let scratchBytes: Int
         let packedBytes: Int
         /// Whether the output may be bfloat16, where there is no residual.
@@ -162,9 +200,32 @@ extension ConvolutionStep {
             self.handle = handle
             self.kind = kind ?? Self.kind(of: parameters)
             chunkCount = Int(nk_conv_chunk_count(handle))
+            slabs = (0..<nk_conv_slab_count(handle)).map { nk_conv_slab_of(handle, $0) }
             scratchBytes = nk_conv_scratch_bytes(handle)
             packedBytes = nk_conv_plan_bytes(handle)
             storesBfloat16 = nk_conv_plan_stores_bfloat16(handle) != 0
+        }
+
+        /// How far the output must begin before or after a source of the layer, if slabs run one after the other.
+        ///
+        /// - Parameters:
+        ///   - read: bytes of a plane of the source along z.
+        ///   - written: bytes of a plane of the output.
+        func distances(read: Int, written: Int) -> (below: Int, above: Int) {
+            // 1 at least: where both begin at one place, slabs run backwards.
+            var (below, above) = (1, 0)
+            // Forwards, this slab and the later ones still read from here on; the chunks of a slab run at the same time.
+            var lowest = Int.max
+            for slab in slabs.reversed() {
+                lowest = min(lowest, Int(slab.read_from) * read)
+                below = max(below, Int(slab.written_to) * written - lowest)
+            }
+            var highest = 0
+            for slab in slabs {
+                highest = max(highest, Int(slab.read_to) * read)
+                above = max(above, highest - Int(slab.written_from) * written)
+            }
+            return (below, above)
         }
 
         deinit { nk_conv_plan_destroy(handle) }

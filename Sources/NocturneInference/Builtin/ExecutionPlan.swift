@@ -8,7 +8,8 @@ final class ExecutionPlan: Sendable {
     /// Of the steps, for messages and measurements.
     let titles: [String]
     let places: [Place]
-    let layout: WorkspacePlanner.Layout
+    /// With outputs that overlap a source of their layer, and without.
+    private let overlapping, separate: WorkspacePlanner.Layout
     /// Scratch bytes per thread.
     let scratchBytes: Int
     /// Bytes of the weights packed for the steps, and of constants.
@@ -45,13 +46,24 @@ final class ExecutionPlan: Sendable {
             spans[index].bytes = 0
             spans[index].first = 0
         }
-        guard let layout = WorkspacePlanner.layout(spans) else {
+        // Of several the largest, and of equal ones that which is used first and is likely to be at the lowest place.
+        let overlaps = steps.enumerated().compactMap { index, step in
+            step.overlaps.filter { spans[$0.source].bytes > 0 && spans[$0.output].bytes > 0 }
+                .filter { spans[$0.source].last == index && spans[$0.output].first == index }
+                .max {
+                    (spans[$0.source].bytes, spans[$1.source].first) < (spans[$1.source].bytes, spans[$0.source].first)
+                }
+        }
+        guard let separate = WorkspacePlanner.layout(spans),
+            let overlapping = WorkspacePlanner.layout(spans, overlaps: overlaps)
+        else {
             throw ModelFormatError.shapeMismatch(
                 network: graph.path,
                 reason: "the shape needs more memory than can be addressed"
             )
         }
-        self.layout = layout
+        // Largest first is a heuristic, which may need more memory with fewer restrictions.
+        (self.separate, self.overlapping) = (separate, overlapping.bytes < separate.bytes ? overlapping : separate)
         // A thread runs one step at a time, so the largest of all steps is enough for it. In whole pages.
         let largest = steps.map(\.scratchBytes).max() ?? 0
         scratchBytes = (largest + 4095) / 4096 * 4096
@@ -63,8 +75,13 @@ final class ExecutionPlan: Sendable {
             }
     }
 
+    /// Where the buffers of a session on `width` threads are. Many threads would wait for each other at the end of every slab.
+    func layout(width: Int) -> WorkspacePlanner.Layout {
+        width * 4 <= ConvolutionStep.smallestSlab ? overlapping : separate
+    }
+
     /// The bytes of a session that runs on `width` threads: the buffers once, the scratch memory for every thread.
     func workspaceBytes(width: Int) -> Int {
-        max(layout.bytes, 1) + max(scratchBytes, 1) * max(width, 1)
+        max(layout(width: width).bytes, 1) + max(scratchBytes, 1) * max(width, 1)
     }
 }

@@ -9,6 +9,8 @@ protocol Step: Sendable {
     var reads: [Int] { get }
     /// Buffers that the step fills or changes.
     var writes: [Int] { get }
+    /// Sources that the output may overlap where no later step reads them, with the distances for that.
+    var overlaps: [WorkspacePlanner.Overlap] { get }
     /// Scratch memory that one thread needs while it works on the step.
     var scratchBytes: Int { get }
     /// Bytes of weights that were packed for the step.
@@ -20,6 +22,7 @@ protocol Step: Sendable {
 }
 
 extension Step {
+    var overlaps: [WorkspacePlanner.Overlap] { [] }
     var scratchBytes: Int { 0 }
     var packedBytes: Int { 0 }
 }

@@ -166,7 +166,7 @@ static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut 
 
 /// The cheapest of all divisions.
 static minimal_cut choose_cut(const minimal_layer *layer) {
-    const int grid_z = layer->plan->grid[Z], largest_z = layer->plan->minimal[Z] > 1 ? 64 : 16;
+    const int grid_z = layer->plan->grid[Z], largest_z = layer->plan->minimal[Z] > 1 ? 24 : 16;
     minimal_cut best = {.cost = -1};
     int last_z = 0;
     for (int cut_z = 1; cut_z <= grid_z; cut_z++) {
