@@ -111,7 +111,7 @@ extension Recipe {
     }
 
     /// ``keepsInference(_:of:)`` for a source as the journal has it.
-    func keepsInference(source: String, of folder: String) -> Bool {
+    package func keepsInference(source: String, of folder: String) -> Bool {
         (try? keepsInference(Self.source(from: source), of: folder)) ?? false
     }
 

@@ -54,13 +54,6 @@ package struct ReusableResults: Sendable {
         return nil
     }
 
-    /// Whether networks need not run for an item, since another batch has a result of it with other options whose label map can be
-    /// taken over.
-    package func keepsInference(of item: DiscoveredItem, _ name: String, _ recipe: any Recipe) async -> Bool {
-        guard let other = await result(name, of: nil), other.hasRecordedDigests else { return false }
-        return recipe.keepsInference(source: item.source, of: other.folder)
-    }
-
     private static func isMade(_ item: JournalItem, from source: DiscoveredSource?, _ journal: Journal) async -> Bool {
         guard let source else { return true }
         guard item.fingerprint == source.fingerprint,
@@ -73,13 +66,14 @@ package struct ReusableResults: Sendable {
 
 /// A result of another batch, as its journal has it. Nobody has checked its files.
 package struct ReusableResult: Sendable {
-    let folder: String
+    /// The folder of the result.
+    package let folder: String
     let files: [ItemFile]
 
     var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
     /// Whether `result.json`, by whose digests a recipe checks the other files, is as it was recorded.
-    var hasRecordedDigests: Bool {
+    package var hasRecordedDigests: Bool {
         files.first { $0.path == "result.json" }.map(ResultFolder(folder).isUnchanged) ?? false
     }
 

@@ -88,6 +88,7 @@ extension JSONFields {
     func modalities() throws(Fault) -> [String] {
         guard has("modalities") else { return [] }
         let modalities = try strings("modalities")
+        guard try string("task").hasPrefix("volume-") else { return modalities }
         // Those of the series that can be read. With any other code, no DICOM series would be an input.
         for (index, modality) in modalities.enumerated() where !["CT", "MR", "PT"].contains(modality) {
             throw fault("modalities[\(index)]", is: modality, not: "CT, MR or PT, a modality of DICOM")

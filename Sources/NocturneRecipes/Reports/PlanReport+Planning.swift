@@ -78,7 +78,10 @@ extension PlanReport {
             // Of a batch that exists, only results that it has count as made again.
             let isNew = existing?.batch.description == nil
             let recipe = recipes[decision.item.recipe]
-            guard isNew, await reusable.keepsInference(of: decision.item, decision.name, recipe) else { return own }
+            // A result with other options, whose label map can be taken over.
+            guard isNew, let other = await reusable.result(decision.name, of: nil), other.hasRecordedDigests,
+                recipe.keepsInference(source: decision.item.source, of: other.folder)
+            else { return own }
             return .remake
         }
 
