@@ -3,6 +3,7 @@ import NocturneInference
 import NocturneJournal
 import NocturneOutput
 import NocturneSystem
+import Synchronization
 
 /// Groups files into the cases of a model by nnU-Net's convention: `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
 /// for its channels, in one folder.
@@ -73,16 +74,31 @@ struct ChannelCases {
 
     /// The other files of the cases to which some files belong, in their folders: a retry list names a case by its first file.
     /// - Parameter known: files that are not looked for.
-    static func siblings(of files: [FoundFile], besides known: [FoundFile]) -> [FoundFile] {
+    static func siblings(of files: [FoundFile], besides known: [FoundFile], _ listing: Listing) -> [FoundFile] {
         let cases = Dictionary(files.compactMap { file in prefix(of: file).map { ($0, file) } }) { first, _ in first }
         let known = Set(known.map(\.path))
-        return Set(cases.values.map(\.folderPath)).flatMap { folder in
-            FileSystem.entries(folder.isEmpty ? "/" : folder).compactMap { entry -> FoundFile? in
-                guard let (name, _) = split(FoundVolume.stem(entry)), let file = cases["\(folder)/\(name)_"] else {
-                    return nil
+        return cases.sorted { $0.key < $1.key }.flatMap { prefix, file in
+            listing.files(of: prefix, in: file.folderPath)
+                .filter { !known.contains($0) && FileSystem.size($0) != nil }
+                .map { file.neighbour(at: $0) }
+        }
+    }
+
+    /// The files of cases in the folder that was asked for last.
+    final class Listing: Sendable {
+        private let last = Mutex<(folder: String, files: [String: [String]])?>(nil)
+
+        /// - Parameter prefix: what the paths of all channels of the case begin with.
+        func files(of prefix: String, in folder: String) -> [String] {
+            last.withLock { last in
+                if let last, last.folder == folder { return last.files[prefix] ?? [] }
+                var files: [String: [String]] = [:]
+                for entry in FileSystem.entries(folder.isEmpty ? "/" : folder) {
+                    guard let (name, _) = ChannelCases.split(FoundVolume.stem(entry)) else { continue }
+                    files["\(folder)/\(name)_", default: []].append("\(folder)/\(entry)")
                 }
-                let path = "\(folder)/\(entry)"
-                return known.contains(path) || FileSystem.size(path) == nil ? nil : file.neighbour(at: path)
+                last = (folder, files)
+                return files[prefix] ?? []
             }
         }
     }

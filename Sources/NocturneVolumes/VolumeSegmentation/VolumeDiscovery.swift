@@ -21,6 +21,7 @@ struct VolumeFinder: Sendable {
     let files: InputFiles
     let scope: ComputeScope
     private let dicom: DICOMInputs
+    private let listing = ChannelCases.Listing()
     /// Of files and folders, as they were given.
     private let inputPaths: Set<String>
     private let isExcluded: @Sendable (String) -> Bool
@@ -110,7 +111,7 @@ struct VolumeFinder: Sendable {
     private func siblings(of files: [FoundFile]) -> [FoundFile] {
         let given = files.filter { inputPaths.contains($0.path) }
         guard !given.isEmpty, models.contains(where: { $0.channelCount > 1 }) else { return [] }
-        return ChannelCases.siblings(of: given, besides: files)
+        return ChannelCases.siblings(of: given, besides: files, listing)
             .filter { isNamed($0) && !isExcluded($0.path) && request.admits($0) }
     }
 
