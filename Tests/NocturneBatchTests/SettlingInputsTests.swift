@@ -100,6 +100,24 @@ struct SettlingInputsTests {
         #expect(try isTaken(at: 270))
     }
 
+    @Test(
+        "Files that are added soon after an item was taken are part of its arrival",
+        arguments: [(600, 1800), (601, 661)]
+    )
+    func added(seconds: Int, taken: Int) throws {
+        try folder.write("1", to: "a")
+        var settling = minute
+        func isTaken(_ item: DiscoveredItem, at seconds: Int) throws -> Bool {
+            try !settle(&settling, item, at: .seconds(seconds), wallClock).items.isEmpty
+        }
+        #expect(try !isTaken(discovery("a"), at: 0))
+        #expect(try isTaken(discovery("a"), at: 60))
+        try folder.write("2", to: "b")
+        #expect(try !isTaken(discovery("a", "b"), at: seconds))
+        #expect(try !isTaken(discovery("a", "b"), at: taken - 1))
+        #expect(try isTaken(discovery("a", "b"), at: taken))
+    }
+
     @Test("A change of an item that was taken begins anew, however long ago that was, and is noted")
     func replaced() throws {
         try folder.write("1", to: "a")

@@ -11,12 +11,13 @@ package import NocturneSystem
 ///
 /// Files may come with pauses that are longer than the quiet time. An item that has changed after such a pause must be
 /// unchanged for twice as long as its longest pause, and one that would be refused, as a series with a gap is, for ten quiet
-/// times: until then a note states that it seems incomplete. Once an item was taken, the time until a later change is not
-/// counted as such a pause.
+/// times: until then a note states that it seems incomplete. Once an item was taken, only files that are added within ten quiet
+/// times are still part of its arrival: the time until any other change is not counted as a pause.
 package struct SettlingInputs: Sendable {
     private struct Observation {
         /// Of all files of the item.
         var stamps: Int
+        var files: Int
         var since: Duration
         /// The longest time without a change before a change, of those longer than the quiet time.
         var longestPause = Duration.zero
@@ -85,12 +86,14 @@ package struct SettlingInputs: Sendable {
 
     private func observation(of item: DiscoveredItem, at now: Duration) -> Observation {
         let stamps = item.inputs.hashValue
-        let new = Observation(stamps: stamps, since: now)
+        let new = Observation(stamps: stamps, files: item.inputs.count, since: now)
         guard var seen = observations[item.key] else { return new }
         if seen.stamps != stamps {
-            if seen.isTaken { return new }
-            if now - seen.since > quiet { seen.longestPause = max(seen.longestPause, now - seen.since) }
-            (seen.stamps, seen.since) = (stamps, now)
+            let pause = now - seen.since
+            let isArriving = item.inputs.count > seen.files && pause <= quiet * SettlingInputs.refusedFactor
+            if seen.isTaken, !isArriving { return new }
+            if pause > quiet { seen.longestPause = max(seen.longestPause, pause) }
+            seen = Observation(stamps: stamps, files: item.inputs.count, since: now, longestPause: seen.longestPause)
         }
         return seen
     }
