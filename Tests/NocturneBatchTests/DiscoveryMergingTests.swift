@@ -190,7 +190,7 @@ struct DiscoveryMergingTests {
         #expect(
             discovery.items[1].problem
                 == .refused(
-                    .discovered(.unresponsive, "did not respond within \(own: "3") s when it was \(own: "read")")
+                    .discovered(.unresponsive, "did not respond when it was \(own: "read")")
                 )
         )
         #expect(discovery.items[2].problem == .refused(.discovered(.crashesReader, text: "crashes")))

@@ -59,6 +59,8 @@ struct UnresponsiveFilesTests {
         }
         #expect(found == ["/b", "/d"] && files.paths == ["/b", "/d"])
         #expect(files.reason(for: "/b").text == "did not respond within 30 s when it was read")
+        let next = UnresponsiveFiles(patience: 30, remembered: ["/b"], time: time, probe: disk.read)
+        #expect(next.reason(for: "/b").text == "did not respond when it was read")
     }
 
     @Test("do not keep the others from being tried, even where more hang than there are readers")

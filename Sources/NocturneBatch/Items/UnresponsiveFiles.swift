@@ -43,6 +43,8 @@ public final class UnresponsiveFiles: Sendable {
     /// Seconds that a path has to respond; nil when nothing is tried, and all count as responding.
     public let patience: Int?
     private let known = Mutex(Findings())
+    /// Those that did not respond to an earlier engine.
+    private let remembered: Set<String>
     /// Of files that must not be touched.
     private let reasons: [String: String]
     private let time: any TimeSource
@@ -61,6 +63,7 @@ public final class UnresponsiveFiles: Sendable {
     ) {
         self.patience = patience
         self.reasons = reasons
+        self.remembered = Set(remembered)
         self.time = time
         self.probe = probe
         known.withLock { known in
@@ -72,7 +75,11 @@ public final class UnresponsiveFiles: Sendable {
     public func reason(for path: String) -> ItemReason {
         if let reason = reasons[path] { return .discovered(.crashesReader, text: reason) }
         let verb = (silentRequest(of: path) ?? .content).verb
-        return .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was \(own: verb)")
+        // How long an engine before this one had waited is not known.
+        guard let patience, !remembered.contains(path) else {
+            return .discovered(.unresponsive, "did not respond when it was \(own: verb)")
+        }
+        return .discovered(.unresponsive, "did not respond within \(patience) s when it was \(own: verb)")
     }
 
     /// Whether the path may be a folder with inputs in it; its status must not be asked for, either.

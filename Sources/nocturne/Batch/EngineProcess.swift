@@ -237,7 +237,8 @@ struct EngineProcess {
                 SummaryText.summary(
                     outcome.counts,
                     output: request.output,
-                    seconds: duration.inSeconds,
+                    // After a crash, this process does not know when the run began.
+                    seconds: handover?.previousEnd == nil ? duration.inSeconds : nil,
                     remarks: outcome.remarks
                 )
             )
