@@ -28,7 +28,7 @@ PHASES = {
     "reconciliation": (FaultPoint.JOURNAL_RECORD, 1),
     "loading": (FaultPoint.ITEM_STAGE, 3),
     "inference": (FaultPoint.INFERENCE_TILE, 9),
-    "writing": (FaultPoint.FILE_WRITE, 9),
+    "writing": (FaultPoint.FILE_WRITE, 45),  # the page and the first report take 31
     "commit": (FaultPoint.ITEM_STAGED, 2),
     "the instant after the rename": (FaultPoint.ITEM_IN_PLACE, 2),
     "report": (FaultPoint.BATCH_REPORT, 2),

@@ -25,6 +25,8 @@ from nocturne_tools.interface import FaultPoint
 from nocturne_tools.small_volumes import tiny_volume, write_volume
 
 SLOW = interface.delayed_stages(150)
+#: A file of the page, before the first item, and two files of items: the page and the first report take some 30.
+QUOTA_POINTS = [f"{FaultPoint.FILE_CREATE}:6", f"{FaultPoint.FILE_CREATE}:60", f"{FaultPoint.FILE_WRITE}:80"]
 
 
 def fill(place: Path, leaving: int = 8192) -> Path:
@@ -97,7 +99,7 @@ def filled_during_run_stop(workspace: Workspace) -> str:
 
 def filled_during_write(workspace: Workspace) -> str:
     place = workspace.mount("size=40m")
-    run = workspace.start(place / "out", fault=f"{FaultPoint.FILE_WRITE}:6:delay-2500")
+    run = workspace.start(place / "out", fault=f"{FaultPoint.FILE_WRITE}:1+:delay-100")
     wait_until("a write has started", lambda: list((place / "out/.nocturne/staging").glob("*/result/*")))
     filler = fill(place, leaving=0)
     run.prints(interface.WILL_BE_RETRIED)
@@ -185,9 +187,10 @@ def no_more_files(workspace: Workspace) -> str:
 
 def quota(workspace: Workspace) -> str:
     out = workspace.folder / "out"
-    run = workspace.start(out, fault=f"{FaultPoint.FILE_CREATE}:6:EDQUOT,{FaultPoint.FILE_WRITE}:30:EDQUOT")
+    run = workspace.start(out, fault=",".join(f"{point}:EDQUOT" for point in QUOTA_POINTS))
     run.ends(0)
     expect(run.output.count(interface.HAS_DISK_SPACE_AGAIN) >= 1, run.output)
+    expect(run.output.count(interface.WILL_BE_RETRIED) == 2, run.output)
     workspace.expect_same(out)
     return "injected: requeued, waited, completed; same tree"
 

@@ -107,8 +107,8 @@ class Runs:
         for item in report["items"]:
             if item["state"] != "completed":
                 print(f"  {item['state']:12} {item['item']}: {item['reason']}")
-        retry = (self.outs / "hundred/retry.txt").read_text().split()
-        print("retry list:", [Path(line).name for line in retry])
+        lines = (self.outs / "hundred/retry.txt").read_text().splitlines()
+        print("retry list:", [Path(line).name for line in lines if line and not line.startswith("#")])
         return run.returncode == 3 and report["counts"]["completed"] == 94
 
     def fifty(self) -> bool:

@@ -12,6 +12,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -30,6 +31,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="interrupt-"))
     out = folder / "out"
     slowest = 0.0
+    codes = []
     for _ in range(arguments.times):
         models = [part for model in arguments.model for part in ("--model", model)]
         command = [arguments.nocturne, "run", *arguments.input, *models, "--output", str(out), "--quiet"]
@@ -41,6 +43,7 @@ def main() -> None:
         code = process.wait()
         took = time.monotonic() - start
         slowest = max(slowest, took)
+        codes.append(code)
         status = subprocess.run([arguments.nocturne, "status", str(out), "--json"], capture_output=True)
         counts = json.loads(status.stdout)["counts"] if status.returncode == 0 else {}
         print(f"after {moment:5.2f} s: exit {code}, ended within {took:.3f} s, {counts}", flush=True)
@@ -49,6 +52,8 @@ def main() -> None:
     code = subprocess.run([arguments.nocturne, "resume", str(out), "--quiet"]).returncode if out.exists() else 0
     print(f"slowest {slowest:.3f} s; the last resume ended with {code}")
     shutil.rmtree(folder, ignore_errors=True)
+    if slowest > 1 or code != 0 or not set(codes) <= {0, 130}:
+        sys.exit("an interrupted run took more than a second, or ended with another code")
 
 
 if __name__ == "__main__":
