@@ -71,9 +71,9 @@ struct RegionFileTests {
         (#"{"name": "", "kind": "sphere"}"#, "regions[0].name is empty"),
         (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\") is \"cone\", not one of"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2]}"#, "regions[0].center (\"n\") is not 3 numbers"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center (\"n\") has an entry"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center (\"n\") has an entry"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 1e300]}"#, "regions[0].center (\"n\") has an entry"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center[2] (\"n\") is not a number"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center[2] (\"n\") is not a number"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 1e300]}"#, "regions[0].center[2] (\"n\") is 1e+300"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3]}"#, "regions[0].radiusMm (\"n\") is missing"),
         (
             #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": 0}"#,

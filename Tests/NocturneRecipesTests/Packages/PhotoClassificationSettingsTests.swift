@@ -82,7 +82,7 @@ struct PhotoClassificationSettingsTests {
             ("\"inputSize\": 380", "\"inputSize\": 0", "inputSize"), ("380", "1e9", "inputSize"),
             ("\"minimumSide\": 64", "\"minimumSide\": -1", "minimumSide"),
             ("\"colorConstancyPower\": 6", "\"colorConstancyPower\": 5", "colorConstancyPower"),
-            ("[0.1, 0.2, 0.3]", "[0.1, 0.2]", "mean"), ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1e300]", "mean"),
+            ("[0.1, 0.2, 0.3]", "[0.1, 0.2]", "mean"), ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1e300]", "mean[2]"),
             ("[1, 2, 3]", "[1, 0, 3]", "standardDeviation"), ("\"logits\"", "\"odds\"", "output"),
             ("\"name\": \"nv\"", "\"name\": \"mel\"", "classes[1].name"),
             ("\"name\": \"nv\"", "\"name\": \"../nv\"", "classes[1].name"),

@@ -163,8 +163,8 @@ extension Refusal {
         Refusal("\(volume).marginShare", "-0.1", .invalidValue, "\(volume).marginShare"),
         Refusal("\(volume).padMargin", "true", .invalidValue, "\(volume).padMargin"),
         Refusal("\(volume).logitBlur", "[1, 1]", .invalidValue, "\(volume).logitBlur"),
-        Refusal("\(volume).logitBlur", "[1, -1, 1]", .invalidValue, "\(volume).logitBlur"),
-        Refusal("\(volume).logitBlur", "[1, 1, 101]", .invalidValue, "\(volume).logitBlur"),
+        Refusal("\(volume).logitBlur", "[1, -1, 1]", .invalidValue, "\(volume).logitBlur[1]"),
+        Refusal("\(volume).logitBlur", "[1, 1, 101]", .invalidValue, "\(volume).logitBlur[2]"),
         Refusal("\(volume).logitBlur", "2.5", .invalidValue, "\(volume).logitBlur"),
         Refusal(
             volume,
