@@ -10,13 +10,17 @@ public func blockThread(every milliseconds: Int32 = 2, until condition: () throw
     while try !condition() { poll(nil, 0, milliseconds) }
 }
 
-/// Gives way to other tasks until `condition` holds; false when it does not within a million turns (seconds).
+/// Gives way to other tasks until `condition` holds; false when it does not within a minute.
 ///
-/// For tests that need another task to have come to a certain place. No clock is involved.
+/// For tests that need another task to have come to a certain place. A number of turns is no measure: without other tasks a million
+/// take less time than a run needs to begin, if that waits for the disk.
 public func until(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<1_000_000 {
-        if condition() { return true }
-        await Task.yield()
-    }
+    let end = ContinuousClock.now + .seconds(60)
+    repeat {
+        for _ in 0..<1000 {
+            if condition() { return true }
+            await Task.yield()
+        }
+    } while ContinuousClock.now < end
     return condition()
 }

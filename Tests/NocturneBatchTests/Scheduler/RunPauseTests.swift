@@ -28,7 +28,9 @@ struct RunPauseTests {
         let (pause, clock) = (RunPause(since: 5), time())
         batch.control.pause(pause)
         async let first = batch.run(TextRecipe()) { $0.time = clock }
-        // A run that is cancelled before it has found its items throws.
+        // A run that is cancelled before it has found its items throws. Whoever asks for the state of the lock takes it for an instant,
+        // for which a run that begins would wait by a clock that stands.
+        #expect(await until { (try? batch.events("paused").count) == 1 })
         #expect(await until { BatchLock.state(of: batch.output).holder?.waitingFor == "the end of the pause" })
         #expect(try batch.events("paused").count == 1)
         batch.control.cancel()
@@ -256,6 +258,8 @@ struct RunPauseTests {
         }
         let waiting = batch.again()
         async let second = run(waiting, waits: true)
+        // As above: only then its lock is asked for.
+        #expect(await until { waiting.control.pause != nil })
         #expect(
             await until { BatchLock.state(of: batch.output).holder?.waitingFor == "the approval of the pilot" }
         )
