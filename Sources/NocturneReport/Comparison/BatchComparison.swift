@@ -1,3 +1,4 @@
+import NocturneCore
 package import NocturneJournal
 import NocturneSystem
 
@@ -115,17 +116,11 @@ package struct BatchComparison: Sendable {
             Set(pairs.filter(\.areCompleted).flatMap { batch.statistics[id($0)] ?? [] }.map(\.label)).subtracting([""])
         }
         func only(_ own: Set<String>, _ other: Set<String>) -> [String] {
-            let others = Set(other.map(Self.comparable))
-            return own.filter { !others.contains(Self.comparable($0)) }.sorted()
+            let others = Set(other.map(LabelName.comparable))
+            return own.filter { !others.contains(LabelName.comparable($0)) }.sorted()
         }
         let (own, other) = (labels(first, \.first.id), labels(second, \.second.id))
         return (only(own, other), only(other, own))
-    }
-
-    /// The name of a label, by which it is found in the other batch: without case, and with spaces and hyphens as underscores, as label
-    /// maps are compared.
-    private static func comparable(_ label: String) -> String {
-        String(label.lowercased().map { " -".contains($0) ? "_" : $0 })
     }
 
     /// Measures that both have, of pairs that are completed in both, with the labels of the first.
@@ -135,7 +130,7 @@ package struct BatchComparison: Sendable {
         let others = Dictionary(statistics.map { (MeasureKey($0), $0.value) }) { first, _ in first }
         func key(_ row: Statistic) -> MeasureKey {
             var row = row
-            row.label = Self.comparable(row.label)
+            row.label = LabelName.comparable(row.label)
             return MeasureKey(row)
         }
         // Made where a name is not found as it is: features have many rows.

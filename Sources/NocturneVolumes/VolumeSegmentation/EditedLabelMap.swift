@@ -46,7 +46,7 @@ enum EditedLabelMap {
                         + "Its labels are \(known)"
                 )
             }
-            if let other = edited.labelNames[UInt16(value)], !ReferenceNames.areSame(other, name) {
+            if let other = edited.labelNames[UInt16(value)], !LabelName.areSame(other, name) {
                 throw LabelMapError(
                     detail:
                         "it calls the value \(value) \(other), the item calls it \(name): the labels have another order"
@@ -135,7 +135,7 @@ enum LabelMapComparison {
             }
             let (names, others) = (own.header.labelNames, other.header.labelNames)
             let matched = names.sorted { $0.key < $1.key }.compactMap { value, name in
-                others.first { ReferenceNames.areSame($0.value, name) }.map {
+                others.first { LabelName.areSame($0.value, name) }.map {
                     (value: value, other: $0.key, name: name)
                 }
             }

@@ -1,3 +1,4 @@
+import NocturneCore
 import NocturneInference
 import NocturneOutput
 import NocturneSystem
@@ -23,9 +24,10 @@ struct ReferenceNames {
         }
         var places: [String: UInt16] = [:]
         for (value, name) in names.sorted(by: { $0.key < $1.key }) {
-            places[comparable(name)] = places[comparable(name)] ?? value
+            let name = LabelName.comparable(name)
+            places[name] = places[name] ?? value
         }
-        let matched = wanted.compactMap { label in places[comparable(label.name)].map { (label, $0) } }
+        let matched = wanted.compactMap { label in places[LabelName.comparable(label.name)].map { (label, $0) } }
         guard !matched.isEmpty else {
             let all = names.sorted { $0.key < $1.key }.map(\.value)
             let detail = "it names its labels \(listed(all, most: 8)); none of them is a label of the model"
@@ -38,12 +40,5 @@ struct ReferenceNames {
             notes: missing.isEmpty
                 ? [] : [Note("comparison.labelsMissing", "it has no label \(own: missing.joined(separator: ", "))")]
         )
-    }
-
-    static func areSame(_ first: String, _ second: String) -> Bool { comparable(first) == comparable(second) }
-
-    /// Without case, and with spaces and hyphens as underscores: "Kidney right" is kidney_right.
-    private static func comparable(_ name: String) -> String {
-        String(name.lowercased().map { " -".contains($0) ? "_" : $0 })
     }
 }

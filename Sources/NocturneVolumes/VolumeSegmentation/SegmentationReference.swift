@@ -78,7 +78,7 @@ enum SegmentationReference {
             }
         }
         // Names first: several labels can have one code, such as both kidneys, since a code names no side.
-        take { ReferenceNames.areSame($0.label, $1.name) }
+        take { LabelName.areSame($0.label, $1.name) }
         take { segment, label in
             guard let own = segment.type, let code = label.code else { return false }
             return own.scheme == code.scheme && own.value == code.value
