@@ -63,8 +63,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Double-ended queues for the waiters of channels and pools, and a heap for the loads of shards.
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        // ONNX files are protocol buffers.
-        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         // The journal: SQLite with a well-kept Swift face.
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
@@ -158,10 +156,7 @@ let package = Package(
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix", "CNocturneKernels",
                 "CONNXRuntime", "CTileKernels",
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-            ],
-            // What the generated Swift beside it was made from.
-            exclude: ["Graph/onnx.proto"]
+            ]
         ),
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),

@@ -24,7 +24,6 @@ from nocturne_tools.c_uses import module_circles
 from nocturne_tools.paths import ROOT
 from nocturne_tools.source_text import C_FAMILY, PYTHON, SWIFT, Function, functions, without_comments
 
-GENERATED = (".pb.swift",)
 # What a reader of a module's interface sees: declarations whose access is written.
 DECLARED = re.compile(
     r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?P<access>public|package)[ \t]+(?:\w+(?:\(\w+\))?[ \t]+)*?"
@@ -75,7 +74,7 @@ class Sources:
         for folder in ("Sources", "Tests", "Tools"):
             for path in sorted((self.root / folder).rglob("*")):
                 hidden = any(part.startswith(".") or part == "Fixtures" for part in path.relative_to(self.root).parts)
-                if not hidden and path.suffix in SWIFT | C_FAMILY | PYTHON and not path.name.endswith(GENERATED):
+                if not hidden and path.suffix in SWIFT | C_FAMILY | PYTHON:
                     found.append(path)
         return found
 

@@ -102,7 +102,7 @@ def prose(path: Path) -> str | None:
     """What is checked of a file, or nothing."""
     if path.suffix == ".md":
         return None if path.name in GENERATED else prose_of_page(path.read_text())
-    if "Sources" not in path.relative_to(ROOT).parts[:1] or path.name.endswith(".pb.swift"):
+    if "Sources" not in path.relative_to(ROOT).parts[:1]:
         return None
     if path.suffix in SWIFT | C_FAMILY:
         return prose_of_source(path.read_text(), swift=path.suffix in SWIFT)

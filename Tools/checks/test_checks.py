@@ -281,7 +281,6 @@ class Coverage(unittest.TestCase):
         counts = {
             "/work/Sources/NocturneCore/Grid/Grid.swift": (40, 30),
             "/work/Sources/NocturneCore/Voxels.swift": (10, 10),
-            "/work/Sources/NocturneCore/onnx.pb.swift": (900, 0),
             "/work/Sources/nocturne/Nocturne.swift": (8, 4),
             "/work/Sources/CPosix/posix.c": (20, 5),
             "/work/Sources/CPosix/include/CPosix.h": (2, 0),
