@@ -14,18 +14,30 @@ import NocturneTestSupport
 import NocturneVolumes
 import Synchronization
 
+extension SegmentationOptions {
+    /// Without surfaces and pictures, which take most of the time of a small volume.
+    static var labelsOnly: SegmentationOptions {
+        var options = SegmentationOptions()
+        (options.surfaces.meshes, options.pictures.preview) = (.none, .none)
+        return options
+    }
+}
+
 /// A batch in a fresh folder: inputs to be written, runs to be made, results to be looked at.
 final class BatchBench: Sendable {
     let folder: TemporaryFolder
     let model: String
+    /// Of runs that are given none.
+    let options: SegmentationOptions
 
     /// - Parameter model: a package among the fixtures.
-    convenience init(model: String = "Models/threshold") throws {
-        try self.init { _ in Fixtures.url(model).path }
+    convenience init(model: String = "Models/threshold", options: SegmentationOptions = .labelsOnly) throws {
+        try self.init(options: options) { _ in Fixtures.url(model).path }
     }
 
     /// - Parameter makeModel: writes a package into the folder of the bench, and returns its path.
-    init(makeModel: (TemporaryFolder) throws -> String) throws {
+    init(options: SegmentationOptions = .labelsOnly, makeModel: (TemporaryFolder) throws -> String) throws {
+        self.options = options
         folder = try TemporaryFolder("nocturne-batch")
         model = try makeModel(folder)
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
@@ -95,18 +107,18 @@ final class BatchBench: Sendable {
     }
 
     func recipe(
-        _ options: SegmentationOptions = SegmentationOptions(),
+        _ options: SegmentationOptions? = nil,
         engine: any InferenceEngine = BuiltinEngine()
     ) throws -> VolumeSegmentation {
         let package = try ModelPackage.load(folder: model)
         let loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
-        return try VolumeSegmentation(models: [loaded], options: options)
+        return try VolumeSegmentation(models: [loaded], options: options ?? self.options)
     }
 
     /// Runs the batch in this process. `observe` sees every event.
     @discardableResult
     func run(
-        _ options: SegmentationOptions = SegmentationOptions(),
+        _ options: SegmentationOptions? = nil,
         inputs: [String]? = nil,
         output: OutputFolder? = nil,
         threads: Int = 2,
@@ -121,7 +133,7 @@ final class BatchBench: Sendable {
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
         var batch = try BatchOptions(
-            options.recorded,
+            (options ?? self.options).recorded,
             models: [model],
             inputs: inputs ?? [input],
             output: output ?? self.output,

@@ -16,7 +16,7 @@ struct EarlierLabelsTests {
     private let bench: BatchBench
 
     init() async throws {
-        bench = try BatchBench()
+        bench = try BatchBench(options: SegmentationOptions())
         try bench.addBox("one.nii")
         try await bench.run()
     }
@@ -61,7 +61,7 @@ struct EarlierLabelsTests {
         options.pictures.planes = .all
         let outcome = try await bench.run(options, overwrite: true)
         #expect(outcome.counts.completed == 1)
-        let fresh = try BatchBench()
+        let fresh = try BatchBench(options: SegmentationOptions())
         try fresh.addBox("one.nii")
         try await fresh.run(options)
         func files(_ bench: BatchBench) throws -> [String: String] {

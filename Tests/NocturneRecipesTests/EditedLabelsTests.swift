@@ -19,7 +19,7 @@ struct EditedLabelsTests {
     private let before: [String: String]
 
     init() async throws {
-        bench = try BatchBench()
+        bench = try BatchBench(options: SegmentationOptions())
         try bench.addBox("one.nii")
         try bench.addBox("two.nii")
         try await bench.run()

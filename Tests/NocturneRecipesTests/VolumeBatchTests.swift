@@ -19,7 +19,7 @@ import Testing
 struct VolumeBatchTests {
     @Test("Labels, surface and measures of a box are those of the box")
     func box() async throws {
-        let bench = try BatchBench()
+        let bench = try BatchBench(options: SegmentationOptions())
         let affine = Affine(
             columnI: SIMD3(-1, 0, 0),
             columnJ: SIMD3(0, 0, 1),
@@ -71,7 +71,7 @@ struct VolumeBatchTests {
 
     @Test("Every written result and account fits its schema")
     func schemas() async throws {
-        let bench = try BatchBench()
+        let bench = try BatchBench(options: SegmentationOptions())
         try bench.addBox("a.nii")
         try bench.addBox("touching.nii", at: 0)
         try bench.addBox("empty.nii", edge: 0)
@@ -109,7 +109,7 @@ struct VolumeBatchTests {
 
     @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
     func sameForAll() async throws {
-        let bench = try BatchBench(model: "Models/classes-16")
+        let bench = try BatchBench(model: "Models/classes-16", options: SegmentationOptions())
         for index in 0..<4 { try bench.addBox("v\(index).nii.gz", shape: VolumeShape(x: 40, y: 36, z: 70 - index)) }
         var trees: [[String: String]] = []
         for (threads, memory) in [(1, 2 << 30), (2, 2 << 30), (5, 2 << 30), (2, 400 << 20)] {
@@ -268,7 +268,7 @@ struct VolumeBatchTests {
 
     @Test("Other options in the same folder are refused, and done anew with overwrite")
     func otherOptions() async throws {
-        let bench = try BatchBench()
+        let bench = try BatchBench(options: SegmentationOptions())
         try bench.addBox("one.nii")
         try await bench.run()
         await #expect { try await bench.run(SegmentationOptions(given: ["meshes": "obj"])) } throws: {

@@ -378,7 +378,10 @@ struct CommandLineTests {
     func interrupt(signal: Int32) throws {
         let bench = try ToolBench()
         for index in 0..<6 { try bench.addVolume("v\(index).nii", 104, 104, 104) }
-        let start = ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output]
+        let start = [
+            "run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output, "--meshes", "none",
+            "--preview", "none",
+        ]
         let tool = try Tool(start, signal: signal, in: bench.output + "/events.jsonl")
         #expect(tool.status == (signal == SIGINT ? 130 : 143))
         #expect(tool.errors.contains("nocturne resume"))
@@ -393,7 +396,7 @@ struct CommandLineTests {
     @Test("Killed, the whole process tree is gone, and a resume ends as an undisturbed run")
     func killed() throws {
         let bench = try ToolBench()
-        for index in 0..<3 { try bench.addVolume("v\(index).nii", 120, 120, 120) }
+        for index in 0..<3 { try bench.addVolume("v\(index).nii", 80, 80, 80) }
         let start = ["run", bench.input, "--model", bench.model("classes-16"), "--output"]
         #expect(try Tool(start + [bench.folder("whole").path]).status == 0)
         let tool = try Tool(
@@ -429,7 +432,9 @@ struct CommandLineTests {
         for model in ["classes-4", "classes-64"] {
             let output = bench.folder(model).path
             let tool = try Tool(
-                ["run", bench.input, "--model", bench.model(model), "--output", output, "--meshes", "none"])
+                ["run", bench.input, "--model", bench.model(model), "--output", output]
+                    + ["--meshes", "none", "--preview", "none"]
+            )
             #expect(tool.status == 0)
             let run = try JSONSerialization.jsonObject(
                 with: Data(contentsOf: URL(fileURLWithPath: output + "/v/run.json"))
@@ -464,7 +469,8 @@ struct CommandLineTests {
         // More than fit between the stages at once, so that some are left when the signal comes.
         for index in 10..<40 { try bench.addVolume("v\(index).nii", 64, 64, 64) }
         let tool = try Tool(
-            ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output, "--preview", "none"],
+            ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output]
+                + ["--meshes", "none", "--preview", "none"],
             signal: SIGUSR1,
             after: "itemCompleted",
             in: bench.output + "/events.jsonl"
@@ -504,7 +510,7 @@ struct CommandLineTests {
         try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
         try FileManager.default.removeItem(at: bench.folder("in/series/IM0005.dcm"))
         // A gap is filled, and the result then has other planes than its source.
-        let tool = try bench.run("--quiet", "--fix-tilt", "--dicom-seg", "--step-size", "1")
+        let tool = try bench.run("--quiet", "--fix-tilt", "--dicom-seg", "--step-size", "1", "--meshes", "none")
         #expect(tool.status == 3 && tool.errors.contains("series: not made: segmentation.dcm: "), "\(tool.errors)")
         #expect(!tool.errors.contains("completed"))
         let why = try Tool(["why", bench.output, "series"])

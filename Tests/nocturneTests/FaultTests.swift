@@ -40,7 +40,7 @@ struct FaultTests {
         let bench = try ToolBench()
         for index in 0..<5 { try bench.addVolume("v\(index).nii") }
         let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
-        let tool = try Tool(command, environment: ["NOCTURNE_FAULT": fault])
+        let tool = try Tool(command + ["--preview", "none"], environment: ["NOCTURNE_FAULT": fault])
         #expect(tool.status == 0, "\(tool.errors)")
         #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 5)
         #expect(try Tool(["verify", bench.output]).status == 0)

@@ -82,7 +82,7 @@ struct IdentifierTests {
 
         let tool = try Tool(
             ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--compare", references.path]
-                + ["--step-size", "1"]
+                + ["--step-size", "1", "--meshes", "none"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3, "\(tool.errors)")
@@ -114,7 +114,7 @@ struct IdentifierTests {
         try bench.addVolume("other.nii")
         let tool = try Tool(
             ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--review", "volumes"]
-                + ["--step-size", "1"]
+                + ["--step-size", "1", "--meshes", "none"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3 && tool.errors.contains("completed"), "\(tool.errors)")

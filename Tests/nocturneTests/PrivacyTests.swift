@@ -116,7 +116,7 @@ struct PrivacyTests {
         try folder.write(try PlantedNames.jpeg(), to: "in/one.jpg")
         try PlantedNames.addSeries(to: folder, "in/series")
         let trace = folder("trace.txt").path
-        let command = Self.everything([folder("in").path], output: folder("out").path)
+        let command = Self.everything([folder("in").path], output: folder("out").path) + ["--meshes", "none"]
         let options = ["-f", "-e", "trace=network", "-o", trace, Tool.path]
         let tool = try Tool(options + command, program: "strace")
         #expect(tool.status == 0 && tool.errors.contains("3 completed"), "\(tool.errors)")

@@ -36,7 +36,7 @@ struct DeviceFaultTests {
         [false, true]
     )
     func items(fault: FaultyEngine.Fault, keepsTiles: Bool) async throws {
-        let options = try SegmentationOptions(given: ["meshes": "none"])
+        let options = SegmentationOptions.labelsOnly
         let expected = try bench()
         try await expected.run(options)
         for from in [1, 8, 34] {
@@ -69,7 +69,7 @@ struct DeviceFaultTests {
         arguments: [false, true]
     )
     func doubted(keepsTiles: Bool) async throws {
-        let options = try SegmentationOptions(given: ["meshes": "none"])
+        let options = SegmentationOptions.labelsOnly
         let expected = try bench()
         try await expected.run(options)
         let good = FaultyEngine(.none, from: 1, keepsTiles: keepsTiles)
@@ -95,7 +95,7 @@ struct DeviceFaultTests {
 
     @Test("is not doubted for what a good check came after")
     func proved() async throws {
-        let options = try SegmentationOptions(given: ["meshes": "none"])
+        let options = SegmentationOptions.labelsOnly
         let good = FaultyEngine(.none, from: 1)
         try await bench().run(options, engine: good)
         let total = good.runs.value

@@ -19,7 +19,7 @@ struct ConstantTileTests {
         try bench.addBox("one.nii.gz", shape: shape)
         let engine = CountingEngine()
         let options = try SegmentationOptions(given: [
-            "meshes": "none", "reference-rounding": usesReferenceRounding ? "yes" : "no",
+            "meshes": "none", "preview": "none", "reference-rounding": usesReferenceRounding ? "yes" : "no",
         ])
         let outcome = try await bench.run(options, engine: engine)
         #expect(outcome.counts.completed == 1)

@@ -124,7 +124,7 @@ struct PassAgreementTests {
                 try ProgramBuilder(mirroringAxes: axes, section: ProgramBuilder.merged).write(into: $0)
             }
             try Boxes.standard.write(to: bench)
-            try await bench.run(SegmentationOptions(given: ["meshes": "none"]))
+            try await bench.run()
             #expect(try agreements(bench) == (axes.isEmpty ? [nil, nil] : [1, 1]))
             let table = String(decoding: try FileSystem.read(bench.output.path + "/statistics.csv"), as: UTF8.self)
             #expect(table.contains("passAgreement") == !axes.isEmpty)

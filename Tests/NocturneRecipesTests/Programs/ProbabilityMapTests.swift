@@ -18,8 +18,7 @@ import Testing
 @Suite("Maps of probabilities")
 struct ProbabilityMapTests {
     private static let options = {
-        var options = SegmentationOptions()
-        options.surfaces.meshes = .none
+        var options = SegmentationOptions.labelsOnly
         options.writesProbabilities = true
         return options
     }()
@@ -80,7 +79,7 @@ struct ProbabilityMapTests {
             Self.difference(try map(bench, "inner"), Self.logistic(Boxes.standard.values, 4.5)) < Self.tolerance
         )
         let without = OutputFolder(bench.folder("without").path)
-        try await bench.run(SegmentationOptions(given: ["meshes": "none"]), output: without)
+        try await bench.run(output: without)
         #expect(try bench.tree(without).keys.allSatisfy { !$0.contains("probabilities") })
     }
 
@@ -171,7 +170,7 @@ struct ProbabilityMapTests {
     @Test("are taken from an earlier result that has them, and computed where it has none")
     func earlier() async throws {
         let bench = try bench()
-        try await bench.run(SegmentationOptions(given: ["meshes": "none"]))
+        try await bench.run()
         let computing = CountingEngine()
         try await bench.run(Self.options, overwrite: true, engine: computing)
         #expect(computing.runs > 0)

@@ -49,19 +49,14 @@ struct ProgramTests {
     func subset() async throws {
         let bench = try bench()
         let tiles = Mutex(0)
-        try await bench.run(SegmentationOptions(given: ["labels": "inner", "meshes": "none"])) { _, _ in
-            tiles.withLock { $0 += 1 }
-        }
+        let inner = try SegmentationOptions(given: ["labels": "inner", "meshes": "none", "preview": "none"])
+        try await bench.run(inner) { _, _ in tiles.withLock { $0 += 1 } }
         #expect(try bench.labels("one") == Boxes.standard.values.map { $0 > 5 ? 2 : 0 })
         #expect(try notes(bench.output).contains { $0.hasPrefix("1 of 2 parts of the model ran") })
         // The map of a part is not taken for that of the program, nor that of the program for the part's.
         let whole = OutputFolder(bench.folder("whole").path)
-        try await bench.run(SegmentationOptions(given: ["meshes": "none"]), output: whole)
-        try await bench.run(
-            SegmentationOptions(given: ["labels": "inner", "meshes": "none"]),
-            output: whole,
-            overwrite: true
-        )
+        try await bench.run(output: whole)
+        try await bench.run(inner, output: whole, overwrite: true)
         #expect(try bench.tree(whole) == bench.tree())
     }
 

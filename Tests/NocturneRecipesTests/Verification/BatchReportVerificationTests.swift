@@ -15,7 +15,7 @@ import Testing
 @Suite("Verifying the account")
 struct BatchReportVerificationTests {
     private func finished() async throws -> (bench: BatchBench, batch: VerifiedBatch) {
-        let bench = try BatchBench()
+        let bench = try BatchBench(options: SegmentationOptions())
         for name in ["a.nii", "b.nii"] { try bench.addBox(name) }
         try bench.folder.write("cut short", to: "in/bad.nii")
         try await bench.run()

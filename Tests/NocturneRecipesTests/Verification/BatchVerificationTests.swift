@@ -16,7 +16,7 @@ import Testing
 struct BatchVerificationTests {
     /// Volumes a and b, and a file that is refused.
     private func finished() async throws -> (bench: BatchBench, batch: VerifiedBatch) {
-        let bench = try BatchBench()
+        let bench = try BatchBench(options: SegmentationOptions())
         try bench.addBox("a.nii")
         try bench.addBox("b.nii", at: 5)
         try bench.folder.write("cut short", to: "in/bad.nii")
