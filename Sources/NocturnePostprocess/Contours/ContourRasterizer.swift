@@ -17,6 +17,8 @@ public enum ContourRasterizer {
         public var offSlices = 0
         /// Contours omitted because a plane nearer to the slice has contours too.
         public var supersededByNearerPlane = 0
+        /// Slices without contours between the first and the last one with contours.
+        public var emptyBetween = 0
 
         /// Each starts with the name of the region.
         public func notes(about name: String) -> [Note] {
@@ -35,6 +37,17 @@ public enum ContourRasterizer {
                     Note("contours.overwrites", "\(name): overwrites \(overwritten) voxels of other regions")
                 )
             }
+            if emptyBetween > 0 {
+                let slices = counted(emptyBetween, "slice")
+                notes.append(
+                    Note(
+                        "contours.gaps",
+                        "\(name): no contour on \(own: slices) between its first and its last one; they are empty in the "
+                            + "label map and not in its volume, but a surface closes gaps of up to 1.5 times the usual "
+                            + "distance of its contours, so that its mesh may be larger"
+                    )
+                )
+            }
             return notes
         }
     }
@@ -42,8 +55,9 @@ public enum ContourRasterizer {
     /// Assigns a value to voxels whose centre lies inside an odd number of contours of their slice.
     ///
     /// A contour belongs to the nearest slice. Where several planes of contours have the same nearest slice, only the
-    /// nearest plane is used. A centre on an edge belongs to the region to the right of the edge, so that adjacent
-    /// regions share no voxel and leave none out.
+    /// nearest plane is used. A slice without contours stays empty: DICOM does not state what lies between contours. A
+    /// centre on an edge belongs to the region to the right of the edge, so that adjacent regions share no voxel and leave
+    /// none out.
     /// - Parameters:
     ///   - contours: closed polygons in RAS+ mm.
     ///   - voxels: of `geometry`; voxels outside the contours keep their values.
@@ -65,6 +79,7 @@ public enum ContourRasterizer {
         guard let inverse = geometry.affine.inverse else { return summary }
         let slices = try sorted(contours, inverse, geometry.shape, tolerance, &summary, scope)
         let order = slices.keys.sorted()
+        if let first = order.first, let last = order.last { summary.emptyBetween = last - first + 1 - order.count }
         let shape = geometry.shape
         let counts = try voxels.withParallelBuffer { target throws(CancelledError) in
             try scope.map(order.count) { index in

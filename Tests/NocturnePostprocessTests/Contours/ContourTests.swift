@@ -205,6 +205,40 @@ struct ContourTests {
         #expect(loose.overwritten == 32)
     }
 
+    @Test("slices without contours between others stay empty, are counted, and a note names the region")
+    func gaps() throws {
+        let shape = VolumeShape(x: 8, y: 8, z: 9)
+        func summary(_ slices: [Int]) throws -> ContourRasterizer.Summary {
+            var filled = try VoxelBuffer<UInt16>(count: shape.count)
+            let squares: [[SIMD3<Double>]] = slices.map { k in
+                [(0.5, 0.5), (4.5, 0.5), (4.5, 4.5), (0.5, 4.5)].map { SIMD3($0.0, $0.1, Double(k)) }
+            }
+            let summary = try ContourRasterizer.fill(
+                squares,
+                value: 4,
+                into: &filled,
+                geometry: VolumeGeometry(shape: shape, affine: .identity),
+                scope: .serial()
+            )
+            let voxels = filled.frozen()
+            let drawn = (0..<shape.z).filter { k in
+                (0..<shape.sliceCount).contains { voxels[k * shape.sliceCount + $0] == 4 }
+            }
+            #expect(drawn == slices.sorted() && summary.voxelCount == 16 * slices.count)
+            return summary
+        }
+        for slices in [[], [3], [2, 3, 4], [4, 3]] {
+            let whole = try summary(slices)
+            #expect(whole.emptyBetween == 0 && whole.notes(about: "liver").isEmpty)
+        }
+        #expect(try summary([7, 0]).emptyBetween == 6)
+        let everySecond = try summary([1, 3, 5])
+        #expect(everySecond.emptyBetween == 2)
+        let notes = everySecond.notes(about: "liver")
+        #expect(notes.map(\.code) == ["contours.gaps"])
+        #expect(notes.texts[0].hasPrefix("liver: no contour on 2 slices between its first and its last one"))
+    }
+
     @Test("contours beyond all measure are left out and counted", arguments: [Double.nan, .infinity, 1e308, 1e12])
     func endless(_ far: Double) throws {
         let shape = VolumeShape(x: 8, y: 8, z: 3)
@@ -270,7 +304,7 @@ struct ContourTests {
             geometry: geometry,
             scope: .serial()
         )
-        #expect(summary.notes(about: "disc").isEmpty)
+        #expect(summary.emptyBetween == 1 && summary.notes(about: "disc").count == 1)
         let volume = Double(summary.voxelCount) * geometry.voxelVolume
         #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
         #expect(VolumeGeometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
