@@ -51,11 +51,6 @@ extension DICOMSegmentation {
                 )
             }
         }
-        if masks.count > 1 {
-            notes.append(
-                Note("segmentation.overlap", "segments overlap: they are stored in \(masks.count) label volumes")
-            )
-        }
         if planes.isSingleSlice {
             notes.append(Note("segmentation.singleSlice", "one slice; its thickness is stated, not measured"))
         }

@@ -29,6 +29,8 @@ public struct DICOMStructureSet: Sendable {
         public var frameOfReferenceUID: String
         /// In the order of the object.
         public var contours: [Contour]
+        /// Contours that were omitted and why, and other remarks for a report; each starts with the name.
+        public var notes: [Note] = []
     }
 
     /// StructureSetLabel (3006,0002).
@@ -41,8 +43,8 @@ public struct DICOMStructureSet: Sendable {
     public var referencedImageUIDs: [String]
     /// In the order of the object.
     public var regions: [Region]
-    /// Contours that were omitted and why, and other remarks for a report.
-    public var notes: [Note]
+    /// Of all regions.
+    public var notes: [Note] { regions.flatMap(\.notes) }
 
     /// Images that the contours refer to but that are not among the given ones.
     public func missingImages(among instanceUIDs: Set<String>) -> [String] {

@@ -27,7 +27,6 @@ extension DICOMStructureSet {
             if !uid.isEmpty, known.insert(uid).inserted { images.append(uid) }
         }
         var regions: [DICOMStructureSet.Region] = []
-        var notes: [Note] = []
         for index in 0..<file.facts.regions {
             var (region, count) = try file.region(index)
             var omitted = OmittedContours()
@@ -40,9 +39,9 @@ extension DICOMStructureSet {
                     region.contours.append(contour)
                 }
             }
-            notes += omitted.notes(about: region.name)
+            region.notes = omitted.notes(about: region.name)
             if region.contours.isEmpty {
-                notes.append(Note("structureSet.noContour", "\(region.name): no closed contour"))
+                region.notes.append(Note("structureSet.noContour", "\(region.name): no closed contour"))
             }
             regions.append(region)
         }
@@ -53,8 +52,7 @@ extension DICOMStructureSet {
                 ? regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : frame,
             referencedSeriesUID: text(file.facts.referenced_series_uid),
             referencedImageUIDs: images,
-            regions: regions,
-            notes: notes
+            regions: regions
         )
     }
 

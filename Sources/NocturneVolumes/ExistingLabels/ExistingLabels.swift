@@ -88,7 +88,6 @@ package struct ExistingLabels: Recipe {
                 flag: context.scope.flag
             )
             (maps.labels, maps.regions) = (ExistingLabel.labels(of: read), read.regions)
-            maps.notes += read.notes
         case .labelMap:
             let read = try NamedLabelMap(source, scope: context.scope)
             (maps.labels, maps.volumes) = (ExistingLabel.labels(of: read), [read.labels])
@@ -127,9 +126,14 @@ package struct ExistingLabels: Recipe {
     }
 
     func prepare(_ loaded: consuming LabelMaps, _ item: RecipeItem, _ context: StageContext) throws -> LabelMaps {
-        var maps = loaded
+        // Chosen first: what is left out is neither filled nor noted.
+        var maps = try chosen(loaded, context.scope)
         if maps.source.kind == .structureSet { try fill(&maps, context.scope) }
-        return try chosen(maps, context.scope)
+        if maps.volumes.count > 1 {
+            let text: Sentence = "labels overlap: they are stored in \(maps.volumes.count) label volumes"
+            maps.notes.append(Note("labels.overlap", text))
+        }
+        return maps
     }
 
     private func fill(_ maps: inout LabelMaps, _ scope: ComputeScope) throws {
@@ -143,11 +147,7 @@ package struct ExistingLabels: Recipe {
             )
         }
         maps.volumes = volumes.frozen()
-        maps.notes += notes
-        if maps.volumes.count > 1 {
-            let text: Sentence = "regions overlap: they are stored in \(maps.volumes.count) label volumes"
-            maps.notes.append(Note("labels.overlap", text))
-        }
+        maps.notes += maps.regions.flatMap(\.notes) + notes
     }
 
     /// Only the labels of `--labels`. The memory of the other voxels is changed: nobody may read them afterwards.

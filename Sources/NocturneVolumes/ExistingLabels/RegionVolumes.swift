@@ -10,7 +10,7 @@ struct RegionVolumes {
     private let geometry: VolumeGeometry
     private let maximum: Int
     private let scope: ComputeScope
-    private var volumes: [Box] = []
+    private var volumes: [Box]
     private let scratch: Box
 
     /// A class, since buffers cannot be copied into an array.
@@ -25,6 +25,8 @@ struct RegionVolumes {
         self.geometry = geometry
         self.maximum = maximum
         self.scope = scope
+        // The first one also where there is no region: an item without labels has an empty map.
+        volumes = [Box(try VoxelBuffer(count: geometry.shape.count))]
         scratch = Box(try VoxelBuffer(count: geometry.shape.count))
     }
 
@@ -46,7 +48,6 @@ struct RegionVolumes {
         _ contours: [[SIMD3<Double>]],
         value: UInt16
     ) throws -> (volume: Int, summary: ContourRasterizer.Summary)? {
-        if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
         let summary = try ContourRasterizer.fill(
             contours,
             value: value,

@@ -62,8 +62,9 @@ struct ExistingLabelsTests {
         let bench = try LabelBench()
         let drawn = try bench.labels([(2, 1, 6), (9, 2, 8)])
         try bench.writeSegmentation(drawn, named: ["kidney", "liver"], to: "in/seg.dcm")
-        let apart = try [(2, UInt16(1), 6), (4, UInt16(1), 8)].map { try bench.labels([$0]) }
-        try bench.writeStructureSet([("kidney", apart[0]), ("liver", apart[1])], to: "in/rt.dcm")
+        // Two slices between the parts of the kidney have none of it, and the liver overlaps with one of them.
+        let (kidney, liver) = (try bench.labels([(2, 1, 2), (6, 1, 2)]), try bench.labels([(4, 1, 8)]))
+        try bench.writeStructureSet([("kidney", kidney), ("liver", liver)], to: "in/rt.dcm")
         try bench.writeSegmentation(try bench.labels([(2, 1, 6)]), named: ["kidney"], to: "in/other.dcm")
         var options = ExistingLabelsOptions()
         options.choice.names = LabelNames(argument: "liver")
@@ -81,10 +82,36 @@ struct ExistingLabelsTests {
             #expect((0..<bench.shape.count).count { read.voxels[$0] != 0 } == 512)
             #expect(FileSystem.exists(folder + "/meshes/liver.stl"))
             #expect(!FileSystem.exists(folder + "/meshes/kidney.stl"))
+            // Neither the kidney nor that it overlaps is noted.
+            let notes = try #require(try bench.result(item)["notes"] as? [String])
+            #expect(notes.allSatisfy { !$0.contains("kidney") && !$0.contains("overlap") }, "\(notes)")
         }
         #expect(try bench.labels("other").isEmpty && bench.faults("other") == [])
         let notes = try #require(try bench.result("other")["notes"] as? [String])
         #expect(notes.contains { $0.contains("liver") }, "\(notes)")
+    }
+
+    @Test("A region with contours on every second slice has the voxels of these, the surface of all, and a note")
+    func gaps() async throws {
+        let bench = try LabelBench()
+        var voxels = try VoxelBuffer<UInt16>(count: bench.shape.count)
+        for k in [4, 6, 8, 10] {
+            for j in 4..<12 {
+                for i in 4..<12 { voxels[bench.shape.offset(i, j, k)] = 1 }
+            }
+        }
+        let region = LabelVolume(geometry: bench.geometry, voxels: voxels.frozen())
+        try bench.writeStructureSet([("kidney", region)], to: "in/rt.dcm")
+        try await bench.run()
+        let label = try #require(try bench.labels("rt").first)
+        #expect(label["voxelCount"] as? Int == 256 && label["volumeMm3"] as? Double == 256)
+        // Four slabs of 8 x 8 x 2 mm.
+        let mesh = try #require(label["mesh"] as? [String: Any])
+        #expect(abs((mesh["volumeMm3"] as? Double ?? 0) - 512) < 32)
+        let result = try bench.result("rt")
+        #expect((result["noteCodes"] as? [String])?.contains("contours.gaps") == true)
+        let notes = try #require(result["notes"] as? [String])
+        #expect(notes.contains { $0.hasPrefix("kidney: no contour on 3 slices between ") }, "\(notes)")
     }
 
     @Test("Names in other scripts are those of the labels; their files are named after the values")
@@ -154,6 +181,7 @@ struct ExistingLabelsTests {
         let labels = try bench.labels("rt")
         #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz", "segmentation-2.nii.gz"])
         #expect(labels.map { $0["voxelCount"] as? Int } == [1000, 1000])
+        #expect((try bench.result("rt")["noteCodes"] as? [String])?.contains("labels.overlap") == true)
         let path = bench.batch.output.item("rt") + "/segmentation-2.nii.gz"
         let (_, second) = try VolumeFileReader.readLabels(at: path, scope: .serial())
         #expect((0..<bench.shape.count).allSatisfy { (second.voxels[$0] == 2) == (regions[1].voxels[$0] == 1) })
