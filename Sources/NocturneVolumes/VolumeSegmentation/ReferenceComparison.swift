@@ -101,22 +101,23 @@ struct ReferenceComparison {
         } catch let fault as ReferenceFault {
             return (nil, [.notCompared(with: name, because: "\(fault.detail)")])
         }
-        let compared = try LabelComparison.compare(
-            labels: labels,
-            reference: reference.labels,
-            values: reference.values,
-            tolerance: tolerance,
-            boundaryLimit: boundaryLimit,
-            scope: scope
-        )
-        let nameOf = Dictionary(wanted.map { ($0.value, $0.name) }) { first, _ in first }
+        let compared = try reference.maps.flatMap { map in
+            try LabelComparison.compare(
+                labels: labels,
+                reference: map.labels,
+                values: map.values,
+                tolerance: tolerance,
+                boundaryLimit: boundaryLimit,
+                scope: scope
+            )
+        }
         let voxelVolume = labels.geometry.voxelVolume
         let comparison = SegmentationResult.Comparison(
             reference: source.shownNames.shown(name),
             toleranceMm: tolerance,
-            labels: compared.map { found in
-                let name = nameOf[found.value] ?? "\(found.value)"
-                return SegmentationResult.Comparison.Label(found, name: name, voxelVolume: voxelVolume)
+            labels: wanted.compactMap { label in
+                guard let found = compared.first(where: { $0.value == label.value }) else { return nil }
+                return SegmentationResult.Comparison.Label(found, name: label.name, voxelVolume: voxelVolume)
             }
         )
         return (comparison, reference.notes.map { $0.after("compared with \(file: name): ") })
@@ -154,11 +155,8 @@ struct ReferenceComparison {
                 detail: "it names no labels, and none of its values is a label of the model: \(values)"
             )
         }
-        return ReferenceLabels(
-            labels: try read.labels.arranged(on: geometry, matching.values, scope),
-            values: matching.compared,
-            notes: matching.notes + notes
-        )
+        let arranged = try read.labels.arranged(on: geometry, matching.values, scope)
+        return ReferenceLabels(maps: [(arranged, matching.compared)], notes: matching.notes + notes)
     }
 }
 

@@ -12,9 +12,8 @@ struct ReferenceFault: Error {
 
 /// Reference labels with the model's values, in the order of the item's voxels.
 struct ReferenceLabels {
-    let labels: LabelVolume
-    /// The model's labels that are compared.
-    let values: [UInt16]
+    /// Label maps, each with those of the model's labels that are compared with it: several maps where labels overlap.
+    let maps: [(labels: LabelVolume, values: [UInt16])]
     let notes: [Note]
 }
 
@@ -49,18 +48,12 @@ enum SegmentationReference {
             let names = read.segments.map(\.label).joined(separator: ", ")
             throw ReferenceFault(detail: "none of its segments matches a label of the model: \(names)")
         }
-        let (labels, overwritten) = try merged(read, values, scope)
-        var all = notes
-        if overwritten > 0 {
-            all.append(
-                Note(
-                    "comparison.segmentsOverlap",
-                    "\(overwritten) voxels belong to several of its segments and are assigned to the last one"
-                )
-            )
-        }
-        let found = Set(values.values)
-        return ReferenceLabels(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all)
+        let overlap = Note(
+            "comparison.segmentsOverlap",
+            "its segments overlap, the labels of the item do not; each label is compared with all voxels of its segment"
+        )
+        let all = read.masks.count > 1 ? notes + [overlap] : notes
+        return ReferenceLabels(maps: try maps(read, values, scope), notes: all)
     }
 
     /// The label value of each segment with a matching label.
@@ -100,37 +93,30 @@ enum SegmentationReference {
         return (values, notes)
     }
 
-    /// One label map of all segments; of several in a voxel, the last one counts.
-    /// - Returns: how many voxels belong to several segments too.
-    private static func merged(
+    /// The masks of the segments with the values of their labels. The masks' memory is changed: nobody may read them
+    /// afterwards.
+    private static func maps(
         _ read: DICOMSegmentation,
         _ values: [UInt16: UInt16],
         _ scope: ComputeScope
-    ) throws -> (labels: LabelVolume, overwritten: Int) {
+    ) throws -> [(labels: LabelVolume, values: [UInt16])] {
         let shape = read.geometry.shape
-        var buffer = try VoxelBuffer<UInt16>(count: shape.count)
         // An entry for every value that a voxel can have.
-        var table = [UInt16](repeating: 0, count: 1 << 16)
-        for (segment, value) in values { table[Int(segment)] = value }
-        // One count for each slice, which one body writes: no thread waits for another one.
-        var overwritten = [Int](repeating: 0, count: shape.z)
-        for mask in read.masks {
-            try mask.voxels.withParallelReader { source in
-                try buffer.withParallelBuffer { target in
-                    try overwritten.withParallelBuffer { counts in
-                        let table = table
-                        try scope.forEach(shape.z) { k in
-                            for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
-                                let value = table[Int(source[voxel])]
-                                guard value != 0 else { continue }
-                                if target[voxel] != 0 { counts[k] += 1 }
-                                target[voxel] = value
-                            }
-                        }
+        let table = (0...UInt16.max).map { values[$0] ?? 0 }
+        var maps: [(labels: LabelVolume, values: [UInt16])] = []
+        for (place, mask) in read.masks.enumerated() {
+            let own = read.segments.filter { $0.volume == place }.compactMap { values[$0.number] }
+            guard !own.isEmpty else { continue }
+            var buffer = mask.voxels.thawed()
+            try buffer.withParallelBuffer { target in
+                try scope.forEach(shape.z) { k in
+                    for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
+                        target[voxel] = table[Int(target[voxel])]
                     }
                 }
             }
+            maps.append((LabelVolume(geometry: read.geometry, voxels: buffer.frozen()), own))
         }
-        return (LabelVolume(geometry: read.geometry, voxels: buffer.frozen()), overwritten.reduce(0, +))
+        return maps
     }
 }

@@ -250,6 +250,34 @@ struct RegionBatchTests {
         #expect(outcome.remarks?.notCompared == 4)
     }
 
+    @Test("Of segments that overlap, each label is compared with its whole segment")
+    func overlappingSegments() async throws {
+        // What is above 0.5 is outer, what is above 5 inner: the series has a box of ones.
+        let bench = try LabelBench(
+            batch: BatchBench { try ProgramBuilder(section: ProgramBuilder.merged).write(into: $0) }
+        )
+        let apart = try bench.labels([(4, 1, 8), (4, 2, 4)])
+        try bench.writeSegmentation(apart, named: ["outer", "inner"], to: "truth.dcm")
+        // The pixels are the end of the file: eight frames of the outer segment, then four of the inner one, from the same
+        // slice on. The voxels of the inner segment are added to the outer one.
+        let path = bench.batch.folder("truth.dcm").path
+        var bytes = try FileSystem.read(path)
+        let frame = bench.shape.sliceCount / 8
+        let start = bytes.count - 12 * frame
+        for place in start..<start + 4 * frame { bytes[place] |= bytes[place + 8 * frame] }
+        try FileSystem.write(path, bytes)
+        try await bench.batch.run(SegmentationOptions(given: ["meshes": "none", "compare": path]))
+        let result = try bench.result("ct")
+        let comparison = try #require(result["comparison"] as? [String: Any])
+        let labels = try #require(comparison["labels"] as? [[String: Any]])
+        #expect(labels.map { $0["name"] as? String } == ["outer", "inner"])
+        #expect(labels.map { $0["referenceVoxelCount"] as? Int } == [512, 64])
+        #expect(labels.map { $0["voxelCount"] as? Int } == [512, 0])
+        #expect(labels.map { $0["dice"] as? Double } == [1, 0])
+        #expect(labels[0]["hausdorffMm"] as? Double == 0)
+        #expect((result["noteCodes"] as? [String])?.contains("comparison.segmentsOverlap") == true)
+    }
+
     @Test("The plan knows of large regions and of references")
     func plan() async throws {
         let bench = try BatchBench()
