@@ -55,7 +55,8 @@ extension ExistingLabels {
         let pictures = try draw(inferred, measurements, regions, unit, context)
         let radiomics = try radiomics(of: inferred, unit, scope)
         var maps = inferred
-        maps.notes += unit.notes + regions.notes + notMeasured(maps) + pictures.notes
+        maps.notes += unit.notes + regions.notes + notMeasured(maps)
+        maps.notes += notFinite(maps, measurements) + pictures.notes
         // Nothing reads its voxels from here on.
         maps.image = nil
         return MeasuredLabels(
@@ -76,6 +77,20 @@ extension ExistingLabels {
             options.radiomics.choice.map { _ in Note("radiomics.noImage", "no radiomic features: " + reason) },
             regions.map { _ in Note("region.noImage", "no regions of interest: " + reason) },
         ].compactMap(\.self)
+    }
+
+    /// The voxels of each label that count for its volume and not for its intensities.
+    private func notFinite(_ maps: LabelMaps, _ measurements: [LabelMeasurement]) -> [Note] {
+        guard maps.image != nil else { return [] }
+        let left = zip(maps.labels, measurements).compactMap { label, measured -> String? in
+            let count = measured.voxelCount - (measured.intensity?.histogram.counts.reduce(0, +) ?? 0)
+            return count > 0 ? "\(count) of \(label.name)" : nil
+        }
+        guard !left.isEmpty else { return [] }
+        let text: Sentence =
+            "voxels that are NaN, infinite or outside the range of float32 are not in the intensities: "
+            + "\(listed(left, most: 8))"
+        return [Note("volume.notFinite", text)]
     }
 
     private func measuredRegions(

@@ -125,6 +125,35 @@ struct LabelMapTests {
         #expect(!text.contains(bench.batch.folder.path))
     }
 
+    @Test("on an image with voxels that are not finite have the intensities of the others, and a note")
+    func notFinite() async throws {
+        // One voxel of the first label, and all of the second; and one that no label has.
+        var voxels = [Float](repeating: 2, count: shape.count)
+        voxels[0] = .nan
+        voxels[shape.offset(2, 3, 4)] = .nan
+        for k in 9..<17 {
+            for j in 9..<17 {
+                for i in 9..<17 { voxels[shape.offset(i, j, k)] = .infinity }
+            }
+        }
+        let image = Volume(
+            geometry: VolumeGeometry(shape: shape, affine: affine),
+            voxels: try FrozenVoxels(voxels)
+        )
+        let path = bench.batch.folder("in/a.nii.gz").path
+        try NIfTIWriter.writeVolume(image, as: .float32, forms: nil, to: path, scope: .serial())
+        try write("in/a_seg.nii.gz")
+        try await bench.run()
+        let labels = try bench.labels("a_seg")
+        #expect(labels.map { $0["voxelCount"] as? Int } == [216, 512])
+        #expect((labels[0]["intensity"] as? [String: Any])?["mean"] as? Double == 2)
+        #expect(labels[1]["intensity"] is NSNull)
+        let notes = try #require(try bench.result("a_seg")["notes"] as? [String])
+        let left = notes.filter { $0.contains("float32") }
+        #expect(left.count == 1 && left[0].hasSuffix(": 1 of label 3, 512 of label 7"), "\(notes)")
+        #expect((try bench.result("a_seg")["noteCodes"] as? [String])?.contains("volume.notFinite") == true)
+    }
+
     @Test("have the names of their header, or of the file that was given")
     func names() async throws {
         try write(
