@@ -64,6 +64,7 @@ struct ClinicalObjects {
                 try writeStructureSet(to: folder + "/" + Self.structureSetFile, scope: scope)
             }
         }
+        if !written.files.isEmpty { written.notes += try ambiguousReferences(scope.flag) }
         if !written.files.isEmpty, source.identifiers == IdentifierPolicy.none {
             written.notes.append(
                 Note(
@@ -74,6 +75,24 @@ struct ClinicalObjects {
             )
         }
         return written
+    }
+
+    /// That source images share a SOPInstanceUID, by which the objects refer to them. Reads the headers of the sources.
+    private func ambiguousReferences(_ flag: CancellationFlag) throws(CancelledError) -> [Note] {
+        let paths = Set(slices.map(\.path))
+        guard paths.count > 1 else { return [] }
+        var counts: [String: Int] = [:]
+        for path in paths {
+            try flag.check()
+            if let header = try? DICOMObject.readHeader(path: path) { counts[header.sopInstanceUID, default: 0] += 1 }
+        }
+        let shared = counts.values.filter { $0 > 1 }.reduce(0, +)
+        guard shared > 0 else { return [] }
+        let text: Sentence =
+            "\(shared) of \(paths.count) source images have a SOPInstanceUID (0008,0018) that others have too, by which "
+            + "the DICOM objects refer to them: a viewer may show labels on the wrong image; export the series with a "
+            + "UID for each image"
+        return [Note("output.ambiguousReferences", text)]
     }
 
     /// - Parameter body: returns whether there was anything to write.

@@ -329,6 +329,27 @@ struct BatchVerificationTests {
         #expect(object.segments.map(\.label) == [String(name.prefix(64))])
     }
 
+    @Test("A note states that source images share a UID, by which DICOM objects refer to them", arguments: [0, 2, 24])
+    func sharedUIDs(count: Int) async throws {
+        let bench = try LabelBench()
+        for k in 0..<count {
+            let path = bench.batch.folder("in/ct/\(k).dcm").path
+            var bytes = Data(try FileSystem.read(path))
+            // Ten characters, as all these values have with their padding.
+            let place = try #require(bytes.range(of: Data("1.2.3.4.\(k + 1)".utf8)))
+            let whole = place.lowerBound..<place.lowerBound + 10
+            bytes.replaceSubrange(whole, with: Data("1.2.3.4.99".utf8))
+            try FileSystem.write(path, Array(bytes))
+        }
+        var options = SegmentationOptions()
+        options.writesSegmentationObject = true
+        options.writesStructureSet = true
+        #expect(try await bench.batch.run(options).counts.completed == 1)
+        let notes = try #require(try bench.result("ct")["notes"] as? [String]).filter { $0.contains("(0008,0018)") }
+        #expect(notes.count == (count == 0 ? 0 : 1), "\(notes)")
+        #expect(notes.allSatisfy { $0.hasPrefix("\(count) of 24 source images have a SOPInstanceUID ") })
+    }
+
     @Test("DICOM objects of another volume are found")
     func clinicalObjects() async throws {
         let bench = try LabelBench()
