@@ -4,15 +4,16 @@ extension NetworkGraph {
         "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze",
     ]
 
-    /// The activation at the end of an output, if nothing but casts and changes of shape follows it.
+    /// The activations at the ends of values, by name: those that nothing but casts and changes of shape follows.
     /// - Parameter nodes: each after those it depends on.
-    static func activation(of output: String, in nodes: [Node]) -> FinalActivation? {
-        var wanted = output
-        for node in nodes.reversed() where node.outputs.contains(wanted) {
-            if let found = FinalActivation(rawValue: node.op) { return found }
-            guard keepingValues.contains(node.op), let input = node.inputs.first else { return nil }
-            wanted = input
+    /// - Complexity: one pass over the nodes, for any number of outputs.
+    static func activations(in nodes: [Node]) -> [String: FinalActivation] {
+        var ends: [String: FinalActivation] = [:]
+        for node in nodes {
+            var end = FinalActivation(rawValue: node.op)
+            if end == nil, keepingValues.contains(node.op), let input = node.inputs.first { end = ends[input] }
+            for output in node.outputs { ends[output] = end }
         }
-        return nil
+        return ends
     }
 }

@@ -63,9 +63,8 @@ enum ONNXReader {
         guard !outputs.isEmpty else { throw .malformed(path: path, reason: "the graph has no output") }
         let known = Set(constants.keys).union(inputs.map(\.name))
         let sorted = try NetworkGraph.sorted(nodes, known: known, outputs: outputs.map(\.name), path: path)
-        for index in outputs.indices {
-            outputs[index].activation = NetworkGraph.activation(of: outputs[index].name, in: sorted)
-        }
+        let activations = NetworkGraph.activations(in: sorted)
+        for index in outputs.indices { outputs[index].activation = activations[outputs[index].name] }
         return NetworkGraph(
             path: path,
             opset: Int(opset),
