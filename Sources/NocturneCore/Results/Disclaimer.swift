@@ -17,8 +17,13 @@ public enum Disclaimer {
     /// What results of a demonstration package begin with, wherever they are shown; alone for the terminal.
     public static let demonstration = "Demonstration model: its results on real images mean nothing."
 
-    /// The disclaimer of results, after ``demonstration`` where a package among theirs is one.
+    /// The disclaimer of results, or another text, after ``demonstration`` where a package among theirs is one.
     public static func marked(_ text: String = text, isDemonstration: Bool) -> String {
         isDemonstration ? "\(demonstration) \(text)" : text
+    }
+
+    /// The disclaimer of results that need none otherwise; nil if no package among theirs is a demonstration.
+    public static func ofDemonstration(_ isDemonstration: Bool) -> String? {
+        isDemonstration ? marked(isDemonstration: true) : nil
     }
 }

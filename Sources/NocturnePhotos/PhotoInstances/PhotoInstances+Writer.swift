@@ -62,7 +62,7 @@ extension PhotoInstances {
             let result = PhotoInstancesResult(
                 schemaVersion: 1,
                 task: model.package.task,
-                disclaimer: isDemonstration ? Disclaimer.marked(isDemonstration: true) : nil,
+                disclaimer: Disclaimer.ofDemonstration(isDemonstration),
                 item: item.name,
                 fingerprint: item.fingerprint,
                 source: .init(finished.photo.facts, name: finished.record.name),

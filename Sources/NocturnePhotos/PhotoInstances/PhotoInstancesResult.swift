@@ -241,7 +241,7 @@ struct COCODocument: Codable {
         _ categories: [Category]
     ) {
         let model = "\(package.name) \(package.version)"
-        info = Info(description: package.isDemonstration ? "\(Disclaimer.demonstration) \(model)" : model)
+        info = Info(description: Disclaimer.marked(model, isDemonstration: package.isDemonstration))
         images = [Image(id: 1, file_name: name, width: image.width, height: image.height)]
         self.annotations = annotations
         self.categories = categories
