@@ -77,7 +77,8 @@ struct ChannelCases {
     static func siblings(of files: [FoundFile], besides known: [FoundFile], _ listing: Listing) -> [FoundFile] {
         let cases = Dictionary(files.compactMap { file in prefix(of: file).map { ($0, file) } }) { first, _ in first }
         let known = Set(known.map(\.path))
-        return cases.sorted { $0.key < $1.key }.flatMap { prefix, file in
+        // Folder by folder, since the listing keeps one: by prefix alone, those of nested folders alternate.
+        return cases.sorted { ($0.value.folderPath, $0.key) < ($1.value.folderPath, $1.key) }.flatMap { prefix, file in
             listing.files(of: prefix, in: file.folderPath)
                 .filter { !known.contains($0) && FileSystem.size($0) != nil }
                 .map { file.neighbour(at: $0) }
