@@ -112,11 +112,13 @@ struct SeriesSplitCriterion: Sendable {
     ) -> SeriesSplitCriterion {
         let plain = number(name, prefix: "", complete: true, read)
         return SeriesSplitCriterion(name: name, needsCompleteParts: true) { slices in
-            plain.groups(slices).enumerated().map { index, group in
-                var value = group.value
-                value.label = "p\(index + 1)"
+            let groups = plain.groups(slices)
+            let times = secondsAcrossMidnight(groups.map(\.value.order))
+            return groups.indices.sorted { times[$0] < times[$1] }.enumerated().map { rank, place in
+                var value = groups[place].value
+                value.label = "p\(rank + 1)"
                 if value.order.isFinite { value.text = clock(value.order) }
-                return (value, group.slices)
+                return (value, groups[place].slices)
             }
         }
     }
@@ -221,4 +223,16 @@ struct SeriesSplitCriterion: Sendable {
         let rest = trimmed(seconds - Double(whole)).dropFirst()
         return "\(two(whole / 3600)):\(two(whole / 60 % 60)):\(two(whole % 60))\(rest)"
     }
+}
+
+/// Times of the day as times of a series: those after midnight, in a series that crosses it, are a day later than those before it.
+///
+/// A series crosses midnight if all its times are within twelve hours only around midnight. Dates are not needed, which tools that
+/// remove identities replace or take away.
+/// - Parameter times: seconds of the day, in any order; infinite ones are kept.
+package func secondsAcrossMidnight(_ times: [Double]) -> [Double] {
+    let day = 86_400.0
+    let sorted = times.filter(\.isFinite).sorted()
+    guard let pause = zip(sorted, sorted.dropFirst()).first(where: { $1 - $0 > day / 2 }) else { return times }
+    return times.map { $0 < pause.1 ? $0 + day : $0 }
 }

@@ -129,18 +129,20 @@ enum SliceSplitting {
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
     private static func splitByPasses(_ part: Part, _ positions: Positions) -> [Part]? {
-        let orders: [(name: String, key: (DICOMSlice) -> Double?)] = [
+        let orders: [(name: String, isTime: Bool, key: (DICOMSlice) -> Double?)] = [
             // Frames are consecutive within a file.
             (
-                "InstanceNumber (0020,0013)",
+                "InstanceNumber (0020,0013)", false,
                 { slice in slice.plane.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 } }
             ),
-            ("AcquisitionTime (0008,0032)", { $0.plane.acquisitionTime }),
-            ("ContentTime (0008,0033)", { $0.plane.contentTime }),
+            ("AcquisitionTime (0008,0032)", true, { $0.plane.acquisitionTime }),
+            ("ContentTime (0008,0033)", true, { $0.plane.contentTime }),
         ]
         for order in orders {
-            let keys = part.slices.map(order.key)
-            guard let passes = positions.passes(keys) else { continue }
+            let keys = part.slices.compactMap(order.key)
+            guard keys.count == part.slices.count,
+                let passes = positions.passes(order.isTime ? secondsAcrossMidnight(keys) : keys)
+            else { continue }
             return passes.enumerated().map { index, members in
                 var own = part
                 own.slices = members.map { part.slices[$0] }
@@ -194,10 +196,9 @@ enum SliceSplitting {
 
         /// The slices of each pass through the positions, by number; nil where `keys` do not form passes. Only the last
         /// pass may omit positions.
-        func passes(_ keys: [Double?]) -> [[Int]]? {
+        func passes(_ keys: [Double]) -> [[Int]]? {
             var slicesAtPosition = [[(key: Double, slice: Int)]](repeating: [], count: count)
             for (slice, key) in keys.enumerated() {
-                guard let key else { return nil }
                 slicesAtPosition[positionOfSlice[slice]].append((key, slice))
             }
             var passes = [[(key: Double, slice: Int)]](repeating: [], count: maximumPerPosition)

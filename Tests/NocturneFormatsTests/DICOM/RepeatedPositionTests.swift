@@ -1,0 +1,64 @@
+import Foundation
+import NocturneConcurrency
+import NocturneFormats
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Slices that repeat positions are divided into whole volumes")
+struct RepeatedPositionTests {
+    /// Slices of `passes` passes through `count` positions, numbered on; their UIDs end in pass and position.
+    private func repeated(
+        _ passes: Int,
+        _ count: Int,
+        change: @escaping (Int, Int, inout DICOMDataSet) -> Void
+    ) -> [TestSlice] {
+        (0..<passes).flatMap { pass in
+            TestSlice.stack(count).enumerated().map { k, slice in
+                var slice = slice
+                slice.instance = pass * count + k + 1
+                slice.instanceUID = "1.2.9.\(pass).\(k)"
+                slice.cells = TestSlice.ramp.map { $0 + UInt16(1000 * pass + 100 * k) }
+                slice.change = { change(pass, k, &$0) }
+                return slice
+            }
+        }
+    }
+
+    /// Every part is a volume with all slices of one pass, in the order of passes.
+    private func expectPasses(_ slices: [TestSlice], _ labels: [String]) throws {
+        try withScan(shuffledFiles(slices)) { scan in
+            #expect(scan.series.map(\.part) == labels)
+            for (pass, series) in scan.series.enumerated() {
+                #expect(series.problem == nil)
+                let expected = (0..<slices.count / labels.count).map { "1.2.9.\(pass).\($0)" }
+                #expect(series.slices.map(\.object.sopInstanceUID) == expected)
+            }
+        }
+    }
+
+    @Test(
+        "by their times, also in a series that crosses midnight",
+        arguments: [0x0008_0032, 0x0008_0033] as [UInt32],
+        [true, false]
+    )
+    func midnight(tag: UInt32, isOfEachSlice: Bool) throws {
+        // From 23:58:50 to 00:01:18.
+        let slices = repeated(3, 5) { pass, k, set in
+            let seconds = (86_330 + 60 * pass + (isOfEachSlice ? 7 * k : 0)) % 86_400
+            let text = String(format: "%02d%02d%02d", seconds / 3600, seconds / 60 % 60, seconds % 60)
+            set.text(tag, "TM", text)
+            set.remove(0x0020_0013)
+        }
+        try expectPasses(slices, ["p1", "p2", "p3"])
+    }
+
+    @Test("Times within twelve hours around midnight are of two days, all others of one")
+    func acrossMidnight() {
+        #expect(secondsAcrossMidnight([86_390, 10, 86_330, 70]) == [86_390, 86_410, 86_330, 86_470])
+        #expect(secondsAcrossMidnight([-.infinity, 86_000, 100]) == [-.infinity, 86_000, 86_500])
+        #expect(secondsAcrossMidnight([0, 36_000, 79_000]) == [0, 36_000, 79_000])
+        #expect(secondsAcrossMidnight([100, 43_300]) == [100, 43_300])
+        #expect(secondsAcrossMidnight([]) == [])
+    }
+}
