@@ -45,7 +45,7 @@ struct SeriesSplitCriterion: Sendable {
                 $0.plane.temporalPosition.map(Double.init)
             },
             number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.plane.acquisitionNumber.map(Double.init) },
-            number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime },
+            rounded(number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime }),
             text("ImageType (0008,0008)", prefix: "") { $0.plane.imageType.joined(separator: "\\") },
             number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.plane.triggerTime },
         ]
@@ -90,6 +90,22 @@ struct SeriesSplitCriterion: Sendable {
             guard let number = read(slice) else { return .missing }
             let text = trimmed(number)
             return Value(order: number, text: text, label: prefix + text)
+        }
+    }
+
+    /// Values within a thousandth are one, which is named by the lowest of them: scanners state what they measured.
+    private static func rounded(_ plain: SeriesSplitCriterion) -> SeriesSplitCriterion {
+        SeriesSplitCriterion(name: plain.name, needsCompleteParts: plain.needsCompleteParts) { slices in
+            var groups: [(value: Value, slices: [DICOMSlice])] = []
+            for group in plain.groups(slices) {
+                let limit = (groups.last?.value.order ?? -.infinity) * 1.001
+                if limit.isFinite, group.value.order <= limit {
+                    groups[groups.count - 1].slices += group.slices
+                } else {
+                    groups.append(group)
+                }
+            }
+            return groups
         }
     }
 

@@ -6,9 +6,10 @@ import NocturneSystem
 /// First by the criteria that never belong to one volume (``SeriesSplitCriterion/forAllSeries``). Then, only where
 /// slices repeat positions or do not form an even stack, by the criteria that separate repetitions
 /// (``SeriesSplitCriterion/forRepeatedPositions``), and finally by the order in which the slices were numbered or
-/// acquired, if that order passes through the same positions repeatedly. Slabs of different thickness are separated where
-/// that makes each of them a stack. If no criterion fits, the part is not split, and its stack states why it is not a
-/// volume.
+/// acquired, if that order passes through the same positions repeatedly. Of these, the first one counts that gives every
+/// part all positions; only if there is none, the first one that divides repetitions at all. Slabs of different thickness
+/// are separated where that makes each of them a stack. If no criterion fits, the part is not split, and its stack states
+/// why it is not a volume.
 ///
 /// Parts are sorted by the values they were split by; nothing depends on the order of `slices`. The time is
 /// proportional to n log n for each criterion tried.
@@ -111,24 +112,41 @@ enum SliceSplitting {
             }
             return [part]
         }
-        for (index, trait) in traits.enumerated() where depth < 4 {
-            let split = split(part, by: trait)
-            guard split.count > 1, split.allSatisfy({ $0.slices.count > 1 }) else { continue }
-            let inner = split.map { Positions($0.slices) }
-            if trait.needsCompleteParts {
-                guard inner.allSatisfy({ !$0.isRepeated && $0.count == positions.count }) else { continue }
-            } else {
-                guard inner.allSatisfy({ $0.maximumPerPosition < positions.maximumPerPosition }) else { continue }
+        // First what makes whole volumes: numbers of packages and rounded values divide each of them.
+        for isWhole in [true, false] {
+            for (index, trait) in traits.enumerated() where depth < 4 {
+                guard let split = repetitions(of: part, positions, by: trait, areWhole: isWhole) else { continue }
+                var rest = traits
+                rest.remove(at: index)
+                return split.flatMap { splitRepetitions($0, rest, depth: depth + 1) }
             }
-            let rest = Array(traits[(index + 1)...])
-            return split.flatMap { splitRepetitions($0, rest, depth: depth + 1) }
+            if let passes = splitByPasses(part, positions, areWhole: isWhole) { return passes }
         }
-        return splitByPasses(part, positions) ?? [part]
+        return [part]
+    }
+
+    /// The parts of a criterion if they repeat positions less often than all slices do; nil otherwise.
+    /// - Parameter areWhole: whether every part must have all positions.
+    private static func repetitions(
+        of part: Part,
+        _ positions: Positions,
+        by trait: SeriesSplitCriterion,
+        areWhole: Bool
+    ) -> [Part]? {
+        let split = split(part, by: trait)
+        guard split.count > 1, split.allSatisfy({ $0.slices.count > 1 }) else { return nil }
+        let inner = split.map { Positions($0.slices) }
+        if areWhole || trait.needsCompleteParts {
+            guard inner.allSatisfy({ $0.count == positions.count }) else { return nil }
+        }
+        let most = trait.needsCompleteParts ? 1 : positions.maximumPerPosition - 1
+        return inner.allSatisfy { $0.maximumPerPosition <= most } ? split : nil
     }
 
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
-    private static func splitByPasses(_ part: Part, _ positions: Positions) -> [Part]? {
+    /// - Parameter areWhole: whether the last pass, too, must have all positions.
+    private static func splitByPasses(_ part: Part, _ positions: Positions, areWhole: Bool) -> [Part]? {
         let orders: [(name: String, isTime: Bool, key: (DICOMSlice) -> Double?)] = [
             // Frames are consecutive within a file.
             (
@@ -141,7 +159,8 @@ enum SliceSplitting {
         for order in orders {
             let keys = part.slices.compactMap(order.key)
             guard keys.count == part.slices.count,
-                let passes = positions.passes(order.isTime ? secondsAcrossMidnight(keys) : keys)
+                let passes = positions.passes(order.isTime ? secondsAcrossMidnight(keys) : keys),
+                !areWhole || passes.allSatisfy({ $0.count == positions.count })
             else { continue }
             return passes.enumerated().map { index, members in
                 var own = part

@@ -53,6 +53,41 @@ struct RepeatedPositionTests {
         try expectPasses(slices, ["p1", "p2", "p3"])
     }
 
+    @Test(
+        "by their order where an element divides each volume, into halves or packages",
+        arguments: ["halves", "packages", "echo times"]
+    )
+    func packages(by element: String) throws {
+        let slices = repeated(2, 12) { pass, k, set in
+            switch element {
+            case "halves": set.text(0x0020_0012, "IS", "\(2 * pass + (k < 6 ? 1 : 2))")
+            case "packages": set.text(0x0020_0012, "IS", "\(2 * pass + k % 2 + 1)")
+            default: set.text(0x0018_0081, "DS", ["4.6", "4.7", "9.2", "9.3"][2 * pass + k % 2])
+            }
+        }
+        try expectPasses(slices, ["p1", "p2"])
+    }
+
+    @Test("by the first element that gives every part all positions")
+    func wholeParts() throws {
+        let slices = repeated(2, 12) { pass, k, set in
+            // Packages, as above; the echo times are those of the volumes, as measured.
+            set.text(0x0020_0012, "IS", "\(2 * pass + k % 2 + 1)")
+            set.text(0x0018_0081, "DS", (pass == 0 ? "4.6" : "9.2") + (k % 2 == 0 ? "" : "001"))
+            set.remove(0x0020_0013)
+        }
+        try expectPasses(slices, ["te4.6", "te9.2"])
+    }
+
+    @Test("by an element although the last part lacks a slice")
+    func incomplete() throws {
+        let slices = repeated(3, 4) { pass, _, set in set.text(0x0020_0012, "IS", "\(pass + 1)") }.dropLast()
+        try withScan(shuffledFiles(Array(slices))) { scan in
+            #expect(scan.series.map(\.part) == ["a1", "a2", "a3"])
+            #expect(scan.series.map(\.slices.count) == [4, 4, 3])
+        }
+    }
+
     @Test("Times within twelve hours around midnight are of two days, all others of one")
     func acrossMidnight() {
         #expect(secondsAcrossMidnight([86_390, 10, 86_330, 70]) == [86_390, 86_410, 86_330, 86_470])
