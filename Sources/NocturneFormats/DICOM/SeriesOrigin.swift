@@ -36,6 +36,8 @@ enum SeriesOrigin {
         var note: Note?
     }
 
+    private static let numberLabel = "number"
+
     private static let elements = [
         Element(name: "PatientID (0010,0020)", label: "patient") { $0.wrappedValue.patientDigests.identifier },
         // The same identifier from another hospital is another patient.
@@ -60,33 +62,38 @@ enum SeriesOrigin {
         Element(name: "FrameOfReferenceUID (0020,0052)", label: "frame", mayBeOfEachObject: true) {
             $0.wrappedValue.frameOfReferenceUID
         },
-        Element(name: "SeriesNumber (0020,0011)", label: "number", mayBeOfEachObject: true) {
+        Element(name: "SeriesNumber (0020,0011)", label: numberLabel, mayBeOfEachObject: true) {
             $0.wrappedValue.seriesNumber.map(String.init) ?? ""
         },
     ]
 
     /// - Parameter objects: sorted by path, at least one.
-    /// - Returns: parts in the order of their first paths, each sorted by path.
+    /// - Returns: parts in the order of their first paths, or of their SeriesNumber where they differ in nothing else; each
+    ///   sorted by path.
     static func parts(_ objects: [Object]) -> [Part] {
         let differing = zip(elements, statements(of: objects)).filter { $1.values > 1 }.map(\.0)
         guard !differing.isEmpty else { return [Part(objects: objects)] }
-        let groups = split(objects, by: differing.filter { !$0.mayBeOfEachObject }).flatMap { group in
+        var groups = split(objects, by: differing.filter { !$0.mayBeOfEachObject }).flatMap { group in
             split(group, by: differing.filter { $0.mayBeOfEachObject && !isOfEachObject($0, group) })
         }.sorted { $0[0].wrappedValue.path < $1[0].wrappedValue.path }
         guard groups.count > 1 else { return [Part(objects: objects)] }
-        let folders = groups.map { $0[0].wrappedValue.folder }
-        let countInFolder = Dictionary(folders.map { ($0, 1) }, uniquingKeysWith: +)
         let dividing = differing.filter { element in
             Set(groups.map { values(of: element, in: $0) }).count > 1
         }
+        // It is the last of the elements: no other one divides, and each group has one number, at most one group none.
+        let isByNumber = dividing.first?.label == numberLabel
+        if isByNumber { groups.sort { number(of: $0) ?? Int.min < number(of: $1) ?? Int.min } }
+        let folders = groups.map { $0[0].wrappedValue.folder }
+        let countInFolder = Dictionary(folders.map { ($0, 1) }, uniquingKeysWith: +)
         let shared =
             objects[0].wrappedValue.seriesInstanceUID.isEmpty ? "one folder" : "one SeriesInstanceUID (0020,000E)"
         let names = dividing.map(\.name).joined(separator: ", ")
         return groups.enumerated().map { index, group in
             let hasNeighbour = countInFolder[folders[index], default: 0] > 1
+            let value = isByNumber ? number(of: group).map(String.init) ?? "missing" : "\(index + 1)"
             return Part(
                 objects: group,
-                label: hasNeighbour ? "\(dividing.first?.label ?? "part")\(index + 1)" : nil,
+                label: hasNeighbour ? "\(dividing.first?.label ?? "part")\(value)" : nil,
                 note: Note(
                     "dicom.seriesDivided",
                     "the objects with \(own: shared) are those of \(groups.count) series: \(own: names) "
@@ -94,6 +101,11 @@ enum SeriesOrigin {
                 )
             )
         }
+    }
+
+    /// SeriesNumber (0020,0011) of the first object that states it.
+    private static func number(of objects: [Object]) -> Int? {
+        objects.lazy.compactMap { $0.wrappedValue.seriesNumber }.first
     }
 
     /// What was put together although it does not agree in every element, or comes from several folders.

@@ -83,6 +83,20 @@ struct SeriesOriginTests {
         }
     }
 
+    @Test("parts by SeriesNumber have the numbers as names, in their order")
+    func seriesNumbers() throws {
+        let stacks = [("a", "10"), ("b", ""), ("c", "9")].enumerated().map { place, pair in
+            (pair.0, stack(4, from: 30 + 12 * Double(place)) { _ in [Self.number: pair.1] })
+        }
+        var all: [String: [UInt8]] = [:]
+        for (start, slices) in stacks { all.merge(files(["a/\(start)": slices])) { $1 } }
+        try withScan(all) { scan in
+            #expect(scan.series.map(\.part) == ["numbermissing", "number9", "number10"])
+            let heights = scan.series.map { $0.slices.first?.plane.position?.z }
+            #expect(heights == [42, 54, 30])
+        }
+    }
+
     @Test("objects with the same UIDs and positions, of two patients")
     func allEqual() throws {
         let own = stack(8) { _ in [Self.identifier: "A"] }
