@@ -116,6 +116,12 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
     note(read.numbers(tag::TriggerTime, &plane.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
     note(read.seconds(tag::ContentTime, plane.content_time), CDICOM_HAS_CONTENT_TIME);
     note(read.seconds(tag::AcquisitionTime, plane.acquisition_time), CDICOM_HAS_ACQUISITION_TIME);
+    // Of several values the first; 0 is that of tools that fill missing elements.
+    read.numbers(tag::KVP, &plane.peak_voltage, 1, true);
+    read.numbers(tag::RepetitionTime, &plane.repetition_time, 1, true);
+    read.numbers(tag::InversionTime, &plane.inversion_time, 1, true);
+    read.numbers(tag::FlipAngle, &plane.flip_angle, 1, true);
+    cdicom::put_text(set, tag::ConvolutionKernel, plane.kernel, sizeof plane.kernel);
     const bool is_siemens = set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0;
     note(read.numbers(tag::DiffusionBValue, &plane.b_value, 1)
              || (is_siemens && read.numbers(tag::SiemensBValue, &plane.b_value, 1)),

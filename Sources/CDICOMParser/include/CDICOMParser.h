@@ -151,6 +151,9 @@ typedef struct {
     double echo_time, trigger_time;  /* ms */
     double content_time, acquisition_time; /* seconds of the day */
     double b_value;                  /* s/mm2 */
+    /* Not of a frame; 0 when missing: kV, ms, ms, degrees. */
+    double peak_voltage, repetition_time, inversion_time, flip_angle;
+    char kernel[64];                 /* ConvolutionKernel; not of a frame */
     char image_type[160];            /* or the frame type; values joined by backslashes */
     char rescale_type[24];           /* of the output values: "HU", "US", …; with a table its type */
     char stack_id[24];

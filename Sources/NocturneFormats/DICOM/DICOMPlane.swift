@@ -56,6 +56,16 @@ public struct DICOMPlane: Sendable, Hashable {
     public var acquisitionTime: Double?
     /// s/mm².
     public var diffusionBValue: Double?
+    /// KVP (0018,0060), in kV; nil also where 0 is stated, as for the next three.
+    public var peakVoltage: Double?
+    /// RepetitionTime (0018,0080), in ms.
+    public var repetitionTime: Double?
+    /// InversionTime (0018,0082), in ms.
+    public var inversionTime: Double?
+    /// FlipAngle (0018,1314), in degrees.
+    public var flipAngle: Double?
+    /// ConvolutionKernel (0018,1210); empty when missing.
+    public var kernel = ""
     /// DimensionIndexValues of a frame; empty when there are none.
     public var dimensionIndex: [Int] = []
 }
@@ -92,6 +102,12 @@ extension DICOMPlane {
         contentTime = numbers.real(plane.content_time, CDICOM_HAS_CONTENT_TIME)
         acquisitionTime = numbers.real(plane.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
         diffusionBValue = numbers.real(plane.b_value, CDICOM_HAS_B_VALUE)
+        func setting(_ value: Double) -> Double? { value == 0 ? nil : value }
+        peakVoltage = setting(plane.peak_voltage)
+        repetitionTime = setting(plane.repetition_time)
+        inversionTime = setting(plane.inversion_time)
+        flipAngle = setting(plane.flip_angle)
+        kernel = text(plane.kernel)
         temporalPosition = numbers.integer(plane.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
         acquisitionNumber = numbers.integer(plane.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
         instanceNumber = numbers.integer(plane.instance_number, CDICOM_HAS_INSTANCE_NUMBER)

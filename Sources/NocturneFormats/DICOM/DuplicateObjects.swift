@@ -200,5 +200,6 @@ extension DICOMPlane {
         (stackID, temporalPosition, acquisitionNumber, echoNumber, echoTime) = (nil, nil, nil, nil, nil)
         (triggerTime, contentTime, acquisitionTime, diffusionBValue) = (nil, nil, nil, nil)
         (sliceThickness, imageType, dimensionIndex) = (nil, [], [])
+        (peakVoltage, repetitionTime, inversionTime, flipAngle, kernel) = (nil, nil, nil, nil, "")
     }
 }

@@ -38,7 +38,7 @@ struct SeriesSplitCriterion: Sendable {
     ]
 
     /// Properties that separate repetitions of the same positions, the most specific first.
-    static let forRepeatedPositions =
+    static let forRepeatedPositions: [SeriesSplitCriterion] =
         [
             number("DiffusionBValue (0018,9087)", prefix: "b") { $0.plane.diffusionBValue },
             number("TemporalPositionIdentifier (0020,0100)", prefix: "t") {
@@ -47,6 +47,11 @@ struct SeriesSplitCriterion: Sendable {
             number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.plane.acquisitionNumber.map(Double.init) },
             rounded(number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime }),
             text("ImageType (0008,0008)", prefix: "") { $0.plane.imageType.joined(separator: "\\") },
+            number("InversionTime (0018,0082)", prefix: "ti", complete: true) { $0.plane.inversionTime },
+            number("RepetitionTime (0018,0080)", prefix: "tr", complete: true) { $0.plane.repetitionTime },
+            number("FlipAngle (0018,1314)", prefix: "flip", complete: true) { $0.plane.flipAngle },
+            number("KVP (0018,0060)", prefix: "kv", complete: true) { $0.plane.peakVoltage },
+            text("ConvolutionKernel (0018,1210)", prefix: "kernel", complete: true) { $0.plane.kernel },
             number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.plane.triggerTime },
         ]
         + (0..<8).map { index in
@@ -57,6 +62,18 @@ struct SeriesSplitCriterion: Sendable {
             ranked("AcquisitionTime (0008,0032)") { $0.plane.acquisitionTime },
             ranked("ContentTime (0008,0033)") { $0.plane.contentTime },
         ]
+
+    /// The elements in which one of the pairs differs, each once: those that could separate repetitions.
+    static func elements(thatDifferIn pairs: [(DICOMSlice, DICOMSlice)]) -> [String] {
+        var names: [String] = []
+        for criterion in forAllSeries + forRepeatedPositions where !names.contains(criterion.element) {
+            if pairs.contains(where: { criterion.groups([$0, $1]).count > 1 }) { names.append(criterion.element) }
+        }
+        return names
+    }
+
+    /// The name without the place of the value.
+    private var element: String { name.firstIndex(of: ")").map { String(name[...$0]) } ?? name }
 
     /// Separates neighbouring slabs.
     static let thickness = number("SliceThickness (0018,0050)", prefix: "thickness") { $0.plane.sliceThickness }
@@ -112,9 +129,10 @@ struct SeriesSplitCriterion: Sendable {
     private static func text(
         _ name: String,
         prefix: String,
+        complete: Bool = false,
         _ read: @escaping @Sendable (DICOMSlice) -> String?
     ) -> SeriesSplitCriterion {
-        byKey(name) { slice in
+        byKey(name, complete: complete) { slice in
             guard let text = read(slice), !text.isEmpty else { return .missing }
             let plain = text.lowercased().map { $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-" }
             return Value(order: 0, text: text, label: prefix + String(plain.suffix(40)))

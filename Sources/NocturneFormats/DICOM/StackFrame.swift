@@ -172,13 +172,24 @@ struct StackFrame {
         } else if copies > 0 {
             detail += "; \(copies) have the SOPInstanceUID (0008,0018) of their neighbour, but other pixels"
         }
-        let slices = stack.map(\.slice)
-        var differing: [String] = []
-        if Set(slices.map(\.plane.echoNumber)).count > 1 { differing.append("EchoNumbers (0018,0086)") }
-        if Set(slices.map(\.plane.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
-        if Set(slices.map(\.plane.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
+        // A hundred pairs are enough to name the elements.
+        let differing = SeriesSplitCriterion.elements(thatDifferIn: pairs.prefix(100).map { ($0.slice, $1.slice) })
         if !differing.isEmpty { detail += "; they differ in " + differing.joined(separator: ", ") }
-        throw one.slice.error(.duplicateSlices, detail)
+        throw one.slice.error(.duplicateSlices, detail + missing(stack, limit))
+    }
+
+    /// Where a few positions have fewer slices than the others, as one that lacks a slice of one volume.
+    private static func missing(_ stack: [PositionedSlice], _ limit: Double) -> String {
+        var counts = [1]
+        for (below, slice) in zip(stack, stack.dropFirst()) {
+            if slice.height - below.height <= limit { counts[counts.count - 1] += 1 } else { counts.append(1) }
+        }
+        let most = counts.max() ?? 1
+        let lacking = counts.indices.filter { counts[$0] < most }
+        guard let first = lacking.first, lacking.count * 2 < counts.count else { return "" }
+        let more = lacking.count > 1 ? ", as at \(lacking.count - 1) more" : ""
+        return "; position \(first + 1) of \(counts.count) has \(counted(counts[first], "slice")), others "
+            + "\(most): slices are missing there\(more)"
     }
 
     /// The median distance between neighbours.

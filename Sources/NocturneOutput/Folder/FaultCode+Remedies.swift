@@ -70,7 +70,9 @@ extension FaultCode {
             "Leave the series out with --exclude, or export it again from where its image can be shown.",
         "dicom.colour": notAnInput,
         "dicom.derived": "--include-derived processes derived images; otherwise there is nothing to do.",
-        "dicom.duplicateSlices": "Remove the second copy of the slices, or export the series again.",
+        "dicom.duplicateSlices":
+            "If the reason names elements that differ, export each volume completely, as a separate series; otherwise remove the "
+            + "second copy of the slices.",
         "dicom.internalFault": report,
         "dicom.listedFilesMissing":
             "Copy the disc or folder again, with all files that the DICOMDIR lists; or leave the DICOMDIR out with --exclude.",

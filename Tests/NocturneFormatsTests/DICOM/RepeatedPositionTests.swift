@@ -79,6 +79,45 @@ struct RepeatedPositionTests {
         try expectPasses(slices, ["te4.6", "te9.2"])
     }
 
+    @Test(
+        "by what the scanner was set to",
+        arguments: [
+            (0x0018_0060, "80", "140", ["kv80", "kv140"]), (0x0018_0080, "500", "2000", ["tr500", "tr2000"]),
+            (0x0018_0082, "150", "2500", ["ti150", "ti2500"]), (0x0018_1314, "3", "15", ["flip3", "flip15"]),
+            (0x0018_1210, "B30f", "B70f", ["kernelb30f", "kernelb70f"]),
+        ] as [(UInt32, String, String, [String])]
+    )
+    func settings(tag: UInt32, first: String, second: String, labels: [String]) throws {
+        let slices = repeated(2, 4) { pass, _, set in
+            set.text(tag, tag == 0x0018_1210 ? "SH" : "DS", pass == 0 ? first : second)
+            set.remove(0x0020_0013)
+        }
+        try expectPasses(slices, labels)
+    }
+
+    @Test("What cannot be divided is refused with the elements that differ at one position")
+    func differingElements() throws {
+        // A number of each slice, which divides nothing; the kernel differs between positions alone.
+        let slices = repeated(2, 4) { pass, k, set in
+            set.text(0x0020_0012, "IS", "\(4 * pass + k)")
+            set.text(0x0018_1210, "SH", k == 0 ? "B30f" : "B70f")
+            set.remove(0x0020_0013)
+        }
+        let problem = try #require(try onlySeries(slices).problem)
+        #expect(problem.code == .duplicateSlices)
+        #expect(problem.detail.hasSuffix("; they differ in AcquisitionNumber (0020,0012)"), "\(problem)")
+    }
+
+    @Test("A volume that lacks a slice is refused with its position")
+    func missingSlice() throws {
+        var slices = repeated(3, 5) { _, _, _ in }
+        slices.remove(at: 7)
+        let problem = try #require(try onlySeries(slices).problem)
+        #expect(problem.code == .duplicateSlices && problem.detail.hasPrefix("14 slices share 5 positions"))
+        let missing = "; position 3 of 5 has 2 slices, others 3: slices are missing there"
+        #expect(problem.detail.hasSuffix(missing), "\(problem)")
+    }
+
     @Test("by an element although the last part lacks a slice")
     func incomplete() throws {
         let slices = repeated(3, 4) { pass, _, set in set.text(0x0020_0012, "IS", "\(pass + 1)") }.dropLast()

@@ -41,7 +41,10 @@ constexpr uint32_t PatientIdentityRemoved = 0x00120062;
 
 // Acquisition.
 constexpr uint32_t SliceThickness = 0x00180050;
+constexpr uint32_t KVP = 0x00180060;
+constexpr uint32_t RepetitionTime = 0x00180080;
 constexpr uint32_t EchoTime = 0x00180081;
+constexpr uint32_t InversionTime = 0x00180082;
 constexpr uint32_t EchoNumbers = 0x00180086;
 constexpr uint32_t SpacingBetweenSlices = 0x00180088;
 constexpr uint32_t TriggerTime = 0x00181060;
@@ -50,6 +53,8 @@ constexpr uint32_t RadionuclideTotalDose = 0x00181074;
 constexpr uint32_t RadionuclideHalfLife = 0x00181075;
 constexpr uint32_t RadiopharmaceuticalStartDateTime = 0x00181078;
 constexpr uint32_t GantryDetectorTilt = 0x00181120;
+constexpr uint32_t ConvolutionKernel = 0x00181210;
+constexpr uint32_t FlipAngle = 0x00181314;
 constexpr uint32_t FrameAcquisitionDateTime = 0x00189074;
 constexpr uint32_t EffectiveEchoTime = 0x00189082;
 constexpr uint32_t DiffusionBValue = 0x00189087;
