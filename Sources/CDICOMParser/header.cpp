@@ -39,6 +39,7 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     text(tag::StudyInstanceUID, header.study_uid, sizeof header.study_uid);
     text(tag::SeriesInstanceUID, header.series_uid, sizeof header.series_uid);
     text(tag::FrameOfReferenceUID, header.frame_of_reference_uid, sizeof header.frame_of_reference_uid);
+    text(tag::ConcatenationUID, header.concatenation_uid, sizeof header.concatenation_uid);
     text(tag::Modality, header.modality, sizeof header.modality);
     text(tag::PhotometricInterpretation, header.photometric, sizeof header.photometric);
     text(tag::ImageType, header.plane.image_type, sizeof header.plane.image_type);
@@ -111,6 +112,8 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
     note(read.integer(tag::EchoNumbers, plane.echo_number, true), CDICOM_HAS_ECHO_NUMBER);
     note(read.integer(tag::AcquisitionNumber, plane.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
     note(read.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
+    read.integer(tag::InConcatenationNumber, header.concatenation_number);
+    read.integer(tag::InConcatenationTotalNumber, header.concatenation_total);
     note(read.integer(tag::TemporalPositionIdentifier, plane.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
     note(read.numbers(tag::EchoTime, &plane.echo_time, 1), CDICOM_HAS_ECHO_TIME);
     note(read.numbers(tag::TriggerTime, &plane.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);

@@ -176,6 +176,8 @@ typedef struct {
     int64_t file_size;
     int64_t bits_allocated, bits_stored, high_bit, pixel_representation, samples, frames, series_number;
     double gantry_tilt;
+    char concatenation_uid[72];
+    int64_t concatenation_number, concatenation_total; /* 0 when missing */
     int64_t padding_value, padding_limit;
     int32_t pixel_kind;              /* CDICOM_PIXELS_… */
     int32_t misstated;               /* CDICOM_AS_STATED, or how the data set is encoded instead */

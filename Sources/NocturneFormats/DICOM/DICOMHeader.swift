@@ -68,6 +68,7 @@ extension DICOMObject {
         readPixels(header, numbers)
         readGeometry(header, numbers)
         seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
+        concatenation = Concatenation(header)
     }
 
     private mutating func readTexts(_ header: cdicom_header) {

@@ -44,6 +44,9 @@ public struct DICOMObject: Sendable, Hashable {
     /// SeriesNumber (0020,0011).
     public var seriesNumber: Int?
 
+    /// Where it is one of several objects that are one image.
+    var concatenation: Concatenation?
+
     /// SamplesPerPixel (0028,0002): 1 for grey images.
     public var samplesPerPixel: Int?
     /// NumberOfFrames (0028,0008); nil for an object of a class without frames, which has one.

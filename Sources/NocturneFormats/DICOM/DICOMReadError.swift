@@ -38,7 +38,7 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         case singleSlice
         /// Several slices at one position.
         case duplicateSlices
-        /// A gap of whole steps between slices.
+        /// A gap of whole steps between slices, or another sign of missing ones.
         case missingSlices
         /// Slice distances that differ by amounts other than whole slices.
         case spacingNotUniform

@@ -106,7 +106,7 @@ enum SeriesTriage {
             if isMixed { series.part = code == .notAnImageClass ? "other" : code.rawValue }
             found.append(series)
         }
-        return found
+        return Concatenation.checked(found, of: objects)
     }
 
     /// Derived images, which form separate volumes.

@@ -8,8 +8,12 @@ import Testing
 
 @Suite("Frames of enhanced objects and tiles of mosaics")
 struct FrameTests {
-    /// An enhanced MR object whose frame n lies at z = 3 n and holds the ramp plus 1000 n.
-    private func enhanced(_ frames: Int, change: (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
+    /// An enhanced MR object whose frame n lies at z = 3 (first + n) and holds the ramp plus 1000 n.
+    private func enhanced(
+        _ frames: Int,
+        from first: Int = 0,
+        change: (inout DICOMDataSet) -> Void = { _ in }
+    ) -> [UInt8] {
         var slice = TestSlice()
         slice.sopClass = "1.2.840.10008.5.1.4.1.1.4.1"
         var set = slice.dataSet
@@ -28,7 +32,7 @@ struct FrameTests {
             0x5200_9230,
             (0..<frames).map { frame in
                 var place = DICOMDataSet()
-                place.text(0x0020_0032, "DS", "1\\2\\\(3 * frame)")
+                place.text(0x0020_0032, "DS", "1\\2\\\(3 * (first + frame))")
                 var values = DICOMDataSet()
                 values.text(0x0028_1052, "DS", "\(frame)")
                 values.text(0x0028_1053, "DS", "2")
@@ -108,6 +112,29 @@ struct FrameTests {
                 let expected: Float = 2 * (Float(TestSlice.ramp[0]) + 1000 * Float(frame)) + Float(frame)
                 #expect(values[frame * 48] == expected)
             }
+        }
+    }
+
+    @Test("an image of which an object is missing is refused with its number", arguments: [nil, 1, 2, 4] as [Int?])
+    func concatenation(missing: Int?) throws {
+        var files: [String: [UInt8]] = [:]
+        for number in 1...4 where number != missing {
+            files["\(number)"] = enhanced(2, from: 2 * number) { set in
+                set.text(0x0008_0018, "UI", "1.2.9.\(number)")
+                set.text(0x0020_9161, "UI", "1.2.9")
+                set.short(0x0020_9162, number)
+                set.short(0x0020_9163, 4)
+            }
+        }
+        try withScan(files) { scan in
+            let series = try #require(scan.series.first)
+            #expect(scan.series.count == 1 && series.slices.count == (missing == nil ? 8 : 6))
+            #expect(series.geometry?.shape.z == (missing == nil ? 8 : nil))
+            guard let missing else { return }
+            let problem = try #require(series.problem)
+            // A gap in the stack is found before.
+            let detail = missing == 2 ? "gap of 9.0 mm" : "InConcatenationNumber (0020,9162) \(missing)"
+            #expect(problem.code == .missingSlices && problem.detail.contains(detail), "\(problem)")
         }
     }
 

@@ -95,6 +95,9 @@ constexpr uint32_t TemporalPositionIndex = 0x00209128;
 constexpr uint32_t NominalCardiacTriggerDelayTime = 0x00209153;
 constexpr uint32_t FrameAcquisitionNumber = 0x00209156;
 constexpr uint32_t DimensionIndexValues = 0x00209157;
+constexpr uint32_t ConcatenationUID = 0x00209161;
+constexpr uint32_t InConcatenationNumber = 0x00209162;
+constexpr uint32_t InConcatenationTotalNumber = 0x00209163;
 
 // Image presentation.
 constexpr uint32_t SamplesPerPixel = 0x00280002;
