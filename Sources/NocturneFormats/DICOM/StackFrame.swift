@@ -106,11 +106,13 @@ struct StackFrame {
         let orientations = distinctOrientations(slices)
         if orientations.count > 1 {
             let angle = degrees(orientations[0].normal, orientations[1].normal)
-            throw DICOMReadError(
+            let single = orientations.filter { $0.count == 1 }.map(\.first)
+            let odd = single.count == 1 ? single[0] : nil
+            throw (odd ?? orientations[1].first).error(
                 .orientationsDiffer,
-                path: orientations[1].path,
-                detail: "\(orientations.count) orientations among the \(slices.count) slices of one series; the first "
+                "\(orientations.count) orientations among the \(slices.count) slices of one series; the first "
                     + "two planes are \(figure(angle))° apart"
+                    + (odd.map { "; \($0.name) is the only one of its orientation" } ?? "")
             )
         }
         for slice in slices.dropFirst() {
@@ -134,19 +136,23 @@ struct StackFrame {
         }
     }
 
-    private static func distinctOrientations(
-        _ slices: [DICOMSlice]
-    ) -> [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] {
-        var found: [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] = []
+    private typealias Orientation = (
+        row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, first: DICOMSlice, count: Int
+    )
+
+    private static func distinctOrientations(_ slices: [DICOMSlice]) -> [Orientation] {
+        var found: [Orientation] = []
         for slice in slices {
             let row = slice.plane.rowDirection ?? .zero
             let column = slice.plane.columnDirection ?? .zero
-            let isKnown = found.contains {
+            let known = found.firstIndex {
                 SliceStack.Tolerance.areAlike($0.row, row) && SliceStack.Tolerance.areAlike($0.column, column)
             }
-            // At most a hundred are distinguished, because the search time is quadratic in their number.
-            if !isKnown, found.count < 100 {
-                found.append((row, column, unit(cross(row, column)), slice.object.path))
+            if let known {
+                found[known].count += 1
+            } else if found.count < 100 {
+                // At most a hundred are distinguished, because the search time is quadratic in their number.
+                found.append((row, column, unit(cross(row, column)), slice, 1))
             }
         }
         return found

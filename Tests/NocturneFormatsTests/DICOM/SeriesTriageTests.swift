@@ -54,6 +54,19 @@ struct SeriesTriageTests {
         #expect(!problem.detail.contains("SOPInstanceUID"))
     }
 
+    @Test("a slice of another orientation is named, in a series too short to be split")
+    func oddSlice() throws {
+        var slices = TestSlice.stack(6)
+        slices.append(TestSlice(instance: 7, row: SIMD3(0, 1, 0), column: SIMD3(0, 0, -1)))
+        let files = Dictionary(uniqueKeysWithValues: slices.map { ("\($0.instance)", $0.file()) })
+        try withScan(files) { scan in
+            let problem = try #require(scan.series.first?.problem)
+            #expect(problem.code == .orientationsDiffer && problem.path.hasSuffix("/7"))
+            let words = "planes are 90.0° apart; 7 is the only one of its orientation"
+            #expect(problem.detail.hasSuffix(words), "\(problem)")
+        }
+    }
+
     @Test("a single slice has no step")
     func singleSlice() throws {
         #expect(try problem(TestSlice.stack(1)).code == .singleSlice)
