@@ -171,7 +171,7 @@ enum SeriesTriage {
             series.correction = stack.correction
             series.notes += stack.notes
             if let correction = stack.correction { series.notes.append(correction.note) }
-            switch SliceStack.Sparseness(stack.slices, usualStep: stack.usualStep) {
+            switch SliceStack.Sparseness(stack) {
             case .none: break
             case .noted(let note): series.notes.append(note)
             case .fragment(let problem):

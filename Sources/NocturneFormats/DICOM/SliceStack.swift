@@ -230,7 +230,9 @@ extension SliceStack {
         /// With fewer slices, only one or two distances show that the distance is even.
         private static let leastSlices = 4
 
-        init(_ slices: [DICOMSlice], usualStep: Double) {
+        init(_ stack: SliceStack) {
+            let (slices, usualStep) = (stack.slices, stack.usualStep)
+            let steps = stack.correction?.unevenSteps ?? figure(usualStep)
             // Scanners state the thickness, the distance, or the gap between slices in either element.
             let plausible = SliceStack.Tolerance.pixelSizes
             let thickness = slices.compactMap(\.plane.sliceThickness).filter(plausible.contains).max() ?? 0
@@ -244,7 +246,7 @@ extension SliceStack {
             }
             let element = spacing > thickness ? "SpacingBetweenSlices (0018,0088)" : "SliceThickness (0018,0050)"
             let fact: Sentence =
-                "\(slices.count) slices \(own: figure(usualStep)) mm apart, but \(own: element) is \(own: figure(stated)) mm"
+                "\(slices.count) slices \(own: steps) mm apart, but \(own: element) is \(own: figure(stated)) mm"
             if slices.count < Self.leastSlices {
                 let detail = "\(fact.description): part of a series whose other slices are missing"
                 self = .fragment(slices[0].error(.missingSlices, detail))

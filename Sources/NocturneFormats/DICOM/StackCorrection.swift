@@ -50,12 +50,17 @@ public struct StackCorrection: Sendable, Hashable {
         static let shift = 1e6
     }
 
+    /// The distances of slices, in mm, where planes are interpolated because they differ; nil elsewhere.
+    var unevenSteps: String? {
+        interpolatedPlanes > 0 ? "\(figure(shortestStep)) to \(figure(longestStep))" : nil
+    }
+
     var note: Note {
         var parts: [Sentence] = []
         if tiltDegrees > 0 { parts.append("tilt of \(own: figure(tiltDegrees))° corrected by shearing") }
-        if interpolatedPlanes > 0 {
+        if let steps = unevenSteps {
             parts.append(
-                "steps of \(own: figure(shortestStep)) to \(own: figure(longestStep)) mm resampled to "
+                "steps of \(own: steps) mm resampled to "
                     + "\(own: figure(geometry.spacing.z)) mm, \(own: counted(interpolatedPlanes, "plane")) interpolated"
             )
         }

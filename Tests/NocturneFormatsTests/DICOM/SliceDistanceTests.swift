@@ -86,6 +86,14 @@ struct SliceDistanceTests {
         #expect(series[0].notes.texts.contains { $0.hasPrefix("6 slices 10.0 mm apart, but SliceThickness") })
     }
 
+    @Test("slices at uneven distances are noted with the distances of the correction")
+    func sparseAndUneven() throws {
+        let uneven = slices([0, 6, 9, 15, 21, 27], thickness: Array(repeating: 3, count: 6))
+        let series = try scan(uneven, DICOMSeries.Rules(correctsStacks: true))
+        #expect(series[0].problem == nil && series[0].correction?.interpolatedPlanes == 4)
+        #expect(series[0].notes.texts.contains { $0.hasPrefix("6 slices 3.0 to 6.0 mm apart, but SliceThickness") })
+    }
+
     @Test("a stated distance, and a gap of half a thickness, are ordinary")
     func ordinaryGaps() throws {
         let stated = try scan(slices([0, 45], thickness: [5, 5], spacing: 45))
