@@ -10,6 +10,8 @@ struct SourceImages {
         let isNamed: Bool
         /// Whether the object names images that are not among the inputs.
         var namesOthers = false
+        /// The series that it names, if that is among the inputs and cannot be used as a volume.
+        var refused: DICOMSeries?
 
         /// Why the only one is used although the object names others; nil where it does not.
         var substitution: Note? {
@@ -22,10 +24,18 @@ struct SourceImages {
 
         /// Why none of them is used.
         func note(fits: Int) -> Note {
-            if series.isEmpty { return .noIntensities("the source images are not among the inputs") }
+            if series.isEmpty { return .noIntensities(absence) }
             return fits == 0
                 ? .noIntensities("the source images lie on another grid")
                 : .noIntensities("\(fits) series could be the source images, and none is named")
+        }
+
+        private var absence: Sentence {
+            guard let refused else { return "the source images are not among the inputs" }
+            let reason: Sentence = refused.problem.map { ": \($0.detail)" } ?? ""
+            let needsCorrection = refused.possibleCorrection != nil
+            return "the source images are among the inputs, but do not form a volume" + reason
+                + (needsCorrection ? "; labels are not put on resampled images, also with --fix-tilt" : "")
         }
     }
 
@@ -53,8 +63,10 @@ struct SourceImages {
         let named = volumes.filter { !uid.isEmpty && $0.seriesInstanceUID == uid }
         if !named.isEmpty { return Candidates(series: named, isNamed: true) }
         let namesOthers = !uid.isEmpty || !images.isEmpty
-        let isRefused = refused.contains { (!uid.isEmpty && $0.seriesInstanceUID == uid) || shared($0) > 0 }
-        guard !isRefused, !frameOfReference.isEmpty else { return Candidates(series: [], isNamed: namesOthers) }
+        let refused = self.refused.first { (!uid.isEmpty && $0.seriesInstanceUID == uid) || shared($0) > 0 }
+        guard refused == nil, !frameOfReference.isEmpty else {
+            return Candidates(series: [], isNamed: namesOthers, refused: refused)
+        }
         return Candidates(
             series: volumes.filter { $0.slices.first?.object.frameOfReferenceUID == frameOfReference },
             isNamed: false,

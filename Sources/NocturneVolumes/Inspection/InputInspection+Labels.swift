@@ -123,7 +123,9 @@ extension InputInspection {
         if let found = images.series.first, let path = found.files.min() {
             return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
         }
-        return uid.isEmpty ? "refers to no series in the inputs" : "of series \(uid), which is not in the inputs"
+        if uid.isEmpty { return "refers to no series in the inputs" }
+        return "of series \(uid), which "
+            + (images.refused == nil ? "is not in the inputs" : "is in the inputs, but does not form a volume")
     }
 
     private func labelEntry(

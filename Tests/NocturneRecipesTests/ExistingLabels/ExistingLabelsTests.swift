@@ -208,6 +208,18 @@ struct ExistingLabelsTests {
         }
     }
 
+    @Test("Source images that do not form a volume are not called absent: the note has their reason")
+    func refusedImages() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(5, 1, 6)])
+        try bench.writeStructureSet([("kidney", drawn)], to: "in/rt.dcm")
+        try FileManager.default.removeItem(at: bench.batch.folder("in/ct/3.dcm"))
+        try await bench.run()
+        let notes = try bench.result("rt")["notes"] as? [String] ?? []
+        let reason = "the source images are among the inputs, but do not form a volume: gap of "
+        #expect(notes.contains { $0.hasPrefix("intensities are not measured: " + reason) }, "\(notes)")
+    }
+
     @Test(
         "An object that names an absent series is put on the only image in its frame of reference, with a note",
         arguments: [["7"], ["7", "8"]]
