@@ -121,8 +121,9 @@ struct LabelMapDiscovery {
         switch headers[file.path] {
         case .success(let image):
             guard GridMapping(of: header.geometry, in: image.geometry) != nil else {
-                let difference = LabelVolume.difference(image.geometry, header.geometry)
-                return (nil, .noIntensities("the image \(file: file.name) lies on another grid: \(own: difference)"))
+                let difference = LabelVolume.difference(header.geometry, image.geometry)
+                let fact: Sentence = "the label map lies on another grid than the image \(file: file.name): "
+                return (nil, .noIntensities(fact + "\(own: difference)"))
             }
             var source = VolumeSource(image)
             (source.model, source.files) = (ExistingLabels.task, [file.path])

@@ -106,12 +106,23 @@ extension LabelVolume {
         guard counts.sorted() == [others.x, others.y, others.z].sorted() else {
             return "it has \(text(others)) voxels, but the item's image has \(text(own.shape))"
         }
-        return "its voxels are not at the positions of the item's image, in any order of the axes: the first one is at "
-            + "\(text(other.affine(.zero))) mm (RAS), that of the image at \(text(own.affine(.zero))) mm"
+        let fact = "its voxels are not at the positions of the item's image, in any order of the axes: "
+        let firsts = (text(other.affine(.zero)), text(own.affine(.zero)))
+        guard firsts.0 == firsts.1 else {
+            return fact + "the first one is at \(firsts.0) mm (RAS), that of the image at \(firsts.1) mm"
+        }
+        return fact + "the first one of both is at \(firsts.0) mm (RAS), but the steps to the next ones are "
+            + "\(steps(other)) mm, those of the image \(steps(own)) mm"
+    }
+
+    /// Along i, j and k.
+    private static func steps(_ geometry: VolumeGeometry) -> String {
+        (0..<3).map { "(" + text(geometry.affine.column($0)) + ")" }.joined(separator: ", ")
     }
 
     private static func text(_ place: SIMD3<Double>) -> String {
-        (0..<3).map { "\((place[$0] * 100).rounded() / 100)" }.joined(separator: ", ")
+        // Adding zero makes 0 of -0.
+        (0..<3).map { "\((place[$0] * 100).rounded() / 100 + 0)" }.joined(separator: ", ")
     }
 
     private static func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }

@@ -188,9 +188,12 @@ struct LabelMapTests {
         #expect(try bench.result("m_seg")["image"] is NSNull)
         #expect(try bench.labels("m_seg").allSatisfy { $0["intensity"] is NSNull })
         let notes = try bench.result("m_seg")["notes"] as? [String] ?? []
-        #expect(
-            notes.contains { $0.hasPrefix("intensities are not measured: the image m.nii.gz lies on another grid") }
-        )
+        let fact = "the label map lies on another grid than the image m.nii.gz"
+        #expect(notes.contains { $0.hasPrefix("intensities are not measured: " + fact) }, "\(notes)")
+        // Both begin at one place: what differs is the distance of voxels.
+        let steps = "(2.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 2.0) mm, those of the image (1.0, 0.0, 0.0), "
+        #expect(notes.contains { $0.contains("the first one of both is at 0.0, 0.0, 0.0 mm (RAS)") })
+        #expect(notes.contains { $0.contains("the steps to the next ones are " + steps) }, "\(notes)")
     }
 
     @Test("An image that is taken for a label map fails and says so")
