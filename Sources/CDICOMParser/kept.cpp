@@ -154,6 +154,7 @@ static_assert(is_ordered(), "kept_elements is searched by bisection");
 }  // namespace
 
 const char *cdicom::kept_representation(uint32_t tag) {
+    tag = tag::in_first_block(tag);
     const KeptElement *end = std::end(kept_elements);
     const KeptElement *found = std::lower_bound(
         std::begin(kept_elements), end, tag, [](const KeptElement &one, uint32_t other) { return one.tag < other; });

@@ -22,6 +22,17 @@ double seconds(Reader reader, uint32_t tag) {
     return reader.seconds(tag, value) ? value : std::nan("");
 }
 
+/// The tag of an element in the block that a creator has reserved, which may be any of its group (PS3.5 7.8.1); 0 where there is
+/// none.
+uint32_t private_element(const Node &set, uint32_t tag, const char *creator) {
+    const uint32_t group = tag & 0xFFFF0000;
+    for (auto one = set.values.lower_bound(group | 0x10); one != set.values.end() && one->first <= (group | 0xFF); ++one) {
+        const uint32_t element = group | (one->first & 0xFF) << 8 | (tag & 0xFF);
+        if (one->second.text().compare(0, std::strlen(creator), creator) == 0 && set.find(element)) return element;
+    }
+    return 0;
+}
+
 }  // namespace
 
 void cdicom::fill_pet(const Object &object, cdicom_pet &pet) {
@@ -47,7 +58,8 @@ void cdicom::fill_pet(const Object &object, cdicom_pet &pet) {
     pet.half_life = number(read_dose, tag::RadionuclideHalfLife);
     pet.start_time = seconds(read_dose, tag::RadiopharmaceuticalStartTime);
     put_text(dose, tag::RadiopharmaceuticalStartDateTime, pet.start_date_time, sizeof pet.start_date_time);
-    const bool is_philips = set.text(tag::PrivateCreator7053).compare(0, 25, "Philips PET Private Group") == 0;
-    pet.philips_suv_factor = is_philips ? number(read, tag::PhilipsSUVFactor) : std::nan("");
-    pet.philips_activity_factor = is_philips ? number(read, tag::PhilipsActivityConcentrationFactor) : std::nan("");
+    const char *const philips = "Philips PET Private Group";
+    pet.philips_suv_factor = number(read, private_element(set, tag::PhilipsSUVFactor, philips));
+    const uint32_t activity = private_element(set, tag::PhilipsActivityConcentrationFactor, philips);
+    pet.philips_activity_factor = number(read, activity);
 }

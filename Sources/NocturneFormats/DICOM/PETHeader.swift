@@ -45,9 +45,9 @@ public struct PETHeader: Sendable, Hashable {
     public var series: Moment?
     /// Of the slice that was acquired first.
     public var acquisition: Moment?
-    /// Philips: the factor from values to g/ml, and to Bq/ml.
+    /// (7053,xx00) of Philips: from values to g/ml.
     public var philipsSUVFactor: Double?
-    /// (7053,1009): from values to Bq/ml.
+    /// (7053,xx09) of Philips: from values to Bq/ml.
     public var philipsActivityFactor: Double?
     /// On the values above that are there.
     var remarks: [ValueRemark] = []
@@ -107,8 +107,8 @@ extension PETHeader {
                 { ($0.injection, $0.statesOneInjection) == ($1.injection, $1.statesOneInjection) }
             ),
             ("SeriesDate (0008,0021) or SeriesTime (0008,0031)", { $0.series == $1.series }),
-            ("the SUV factor of Philips (7053,1000)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
-            ("the activity factor of Philips (7053,1009)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
+            ("the SUV factor of Philips (7053,xx00)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
+            ("the activity factor of Philips (7053,xx09)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
         ]
     }
 

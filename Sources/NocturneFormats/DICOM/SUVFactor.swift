@@ -141,7 +141,7 @@ public struct SUVFactor: Sendable, Hashable {
             case .otherUnits(let units): "Units (0054,1001) is \(units); BQML, GML, or CNTS of Philips is needed"
             case .otherType(let type): "the values are SUV by \(type) (SUVType 0054,1006), not by body weight"
             case .countsWithoutFactor:
-                "Units (0054,1001) is CNTS, and the factor of Philips (7053,1000) or (7053,1009) is missing or 0"
+                "Units (0054,1001) is CNTS, and the factor of Philips (7053,xx00) or (7053,xx09) is missing or 0"
             case .slicesDiffer(let element): "the slices of the series differ in \(element)"
             case .notCorrected(let missing):
                 "CorrectedImage (0028,0051) does not have " + missing.joined(separator: " and ")

@@ -144,7 +144,7 @@ constexpr uint32_t UnitedImagingSlicesInGrid = 0x00651050;
 constexpr uint32_t UnitedImagingFrameSequence = 0x00651051;
 constexpr uint32_t SharedFunctionalGroupsSequence = 0x52009229;
 constexpr uint32_t PerFrameFunctionalGroupsSequence = 0x52009230;
-// Philips: the private block of group 7053.
+// Philips: a private block of group 7053, see private_element.
 constexpr uint32_t PrivateCreator7053 = 0x70530010;
 constexpr uint32_t PhilipsSUVFactor = 0x70531000;
 constexpr uint32_t PhilipsActivityConcentrationFactor = 0x70531009;
@@ -161,6 +161,14 @@ constexpr uint32_t ItemDelimitationItem = 0xFFFEE00D;
 constexpr uint32_t SequenceDelimitationItem = 0xFFFEE0DD;
 
 constexpr uint32_t group_of(uint32_t tag) { return tag >> 16; }
+
+/// Block 10 in place of any other block of the groups whose private blocks are found by their creators; other tags as they are.
+constexpr uint32_t in_first_block(uint32_t tag) {
+    const uint32_t element = tag & 0xFFFF;
+    if (group_of(tag) != group_of(PrivateCreator7053)) return tag;
+    if (element >= 0x10 && element <= 0xFF) return (tag & 0xFFFF0000) | 0x10;
+    return element >= 0x1000 ? (tag & 0xFFFF00FF) | 0x1000 : tag;
+}
 constexpr uint32_t pixel_group = 0x7FE0, item_group = 0xFFFE;
 
 }  // namespace cdicom::tag
