@@ -58,6 +58,10 @@ void cdicom::fill_pet(const Object &object, cdicom_pet &pet) {
     pet.half_life = number(read_dose, tag::RadionuclideHalfLife);
     pet.start_time = seconds(read_dose, tag::RadiopharmaceuticalStartTime);
     put_text(dose, tag::RadiopharmaceuticalStartDateTime, pet.start_date_time, sizeof pet.start_date_time);
+    pet.frame_reference_time = number(read, tag::FrameReferenceTime);
+    pet.frame_duration = number(read, tag::ActualFrameDuration);
+    const uint32_t scan = private_element(set, tag::GEScanDateTime, "GEMS_PETD_01");
+    put_text(set, scan, pet.ge_scan_date_time, sizeof pet.ge_scan_date_time);
     const char *const philips = "Philips PET Private Group";
     pet.philips_suv_factor = number(read, private_element(set, tag::PhilipsSUVFactor, philips));
     const uint32_t activity = private_element(set, tag::PhilipsActivityConcentrationFactor, philips);

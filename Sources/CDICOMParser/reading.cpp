@@ -23,6 +23,8 @@ const char *unit_of(uint32_t tag) {
         case tag::SpacingBetweenSlices:
         case tag::ImagePositionPatient: return "mm";
         case tag::EchoTime:
+        case tag::FrameReferenceTime:
+        case tag::ActualFrameDuration:
         case tag::TriggerTime: return "ms";
         case tag::RadionuclideTotalDose: return "Bq";
         case tag::RadionuclideHalfLife: return "s";

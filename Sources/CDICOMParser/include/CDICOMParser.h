@@ -206,11 +206,13 @@ typedef struct {
     char corrected_image[160];       /* values joined by backslashes */
     char series_date[24], acquisition_date[24];
     char start_date_time[40];        /* of the injection */
+    char ge_scan_date_time[40];      /* the start of the scan, in the private block of GE */
     double series_time, acquisition_time, start_time; /* seconds of the day; the last one is that of the injection */
     double weight;                   /* kg */
     double total_dose;               /* Bq */
     double half_life;                /* s */
     double philips_suv_factor, philips_activity_factor;
+    double frame_reference_time, frame_duration; /* ms */
     int32_t radiopharmaceuticals;    /* the items of the sequence; the values are those of the first one */
     cdicom_remarks remarks;
 } cdicom_pet;

@@ -96,6 +96,8 @@ struct NumericElement: Sendable, Hashable {
         .uptake: [
             (0x0018_1074, "RadionuclideTotalDose", number),
             (0x0018_1075, "RadionuclideHalfLife", number),
+            (0x0018_1242, "ActualFrameDuration", number),
+            (0x0054_1300, "FrameReferenceTime", number),
             (0x7053_1000, "the SUV factor of Philips", number),
             (0x7053_1009, "the activity factor of Philips", number),
         ],

@@ -45,6 +45,11 @@ public struct PETHeader: Sendable, Hashable {
     public var series: Moment?
     /// Of the slice that was acquired first.
     public var acquisition: Moment?
+    /// The start of the scan as GE states it, (0009,xx0D) in the block of GEMS_PETD_01.
+    public var scannerStart: Moment?
+    /// The start of the scan by the frame of the slice that was acquired first: AcquisitionTime - FrameReferenceTime (0054,1300) +
+    /// the time of the mean count rate in the frame. Nil where FrameReferenceTime or ActualFrameDuration (0018,1242) is missing or 0.
+    public var frameStart: Moment?
     /// (7053,xx00) of Philips: from values to g/ml.
     public var philipsSUVFactor: Double?
     /// (7053,xx09) of Philips: from values to Bq/ml.
@@ -64,27 +69,30 @@ public struct PETHeader: Sendable, Hashable {
 }
 
 extension PETHeader {
-    /// Reads the headers of all slices of a series.
-    /// - Parameter paths: at least one.
+    /// Reads the headers of all slices of a series, or of a part of one.
+    /// - Parameters:
+    ///   - paths: at least one.
+    ///   - secondsIntoScan: of a part, as in ``DICOMSeries/secondsIntoScan``.
     /// - Complexity: about 0.2 ms per file and thread.
     /// - Throws: ``DICOMReadError`` for the first file that cannot be read; `CancelledError`.
-    public init(paths: [String], scope: ComputeScope) throws {
+    public init(paths: [String], secondsIntoScan: Double = 0, scope: ComputeScope) throws {
         let headers = try scope.map(paths.count) { index in
             Result(catching: { () throws(DICOMReadError) in try PETHeader(path: paths[index]) })
         }.map { try $0.get() }
         self = headers.first ?? PETHeader()
         let first = self
         differingElement = headers.lazy.compactMap { $0.difference(from: first) }.first
-        acquisition = headers.compactMap(\.acquisition).min { first, second in
-            (first.day ?? 0, first.seconds) < (second.day ?? 0, second.seconds)
-        }
+        let acquired = headers.compactMap { header in header.acquisition.map { (time: $0, header: header) } }
+        let earliest = acquired.min { $0.time.isBefore($1.time) }
+        acquisition = earliest?.time.adding(-secondsIntoScan)
+        frameStart = earliest?.header.frameStart
     }
 
     /// The first element that another header states differently; nil for none. Slices are acquired one after the other: the
-    /// acquisition is not compared.
+    /// acquisition and the frame are not compared.
     private func difference(from other: PETHeader) -> String? {
         var same = self
-        same.acquisition = other.acquisition
+        (same.acquisition, same.frameStart) = (other.acquisition, other.frameStart)
         guard same != other else { return nil }
         return Self.namedElements.first { !$0.isSame(self, other) }?.name ?? "the notation of an element"
     }
@@ -107,6 +115,7 @@ extension PETHeader {
                 { ($0.injection, $0.statesOneInjection) == ($1.injection, $1.statesOneInjection) }
             ),
             ("SeriesDate (0008,0021) or SeriesTime (0008,0031)", { $0.series == $1.series }),
+            ("the start of the scan of GE (0009,xx0D)", { $0.scannerStart == $1.scannerStart }),
             ("the SUV factor of Philips (7053,xx00)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
             ("the activity factor of Philips (7053,xx09)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
         ]
@@ -121,37 +130,84 @@ extension PETHeader {
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         // The shim gives empty texts and NaN for what is missing or unusable.
         func word(_ text: String) -> String? { text.isEmpty ? nil : text }
-        func number(_ value: Double) -> Double? { value.isFinite ? value : nil }
-        func moment(_ date: String, _ seconds: Double) -> Moment? {
-            number(seconds).map { Moment(day: Moment.day(date), seconds: $0) }
-        }
         self.init()
         units = word(text(pet.units))
         suvType = word(text(pet.suv_type))
         corrections = text(pet.corrected_image).split(separator: "\\").map(trimmed)
         decayCorrection = word(text(pet.decay_correction))
-        weight = number(pet.weight)
+        weight = Self.number(pet.weight)
         radiopharmaceuticals = Int(pet.radiopharmaceuticals)
-        totalDose = number(pet.total_dose)
-        halfLife = number(pet.half_life)
-        // RadiopharmaceuticalStartDateTime (0018,1078); the older RadiopharmaceuticalStartTime (0018,1072) has no date.
-        let dateTime = text(pet.start_date_time)
-        let time = moment("", pet.start_time)
-        injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
-        if let injection, let time { statesOneInjection = abs(injection.seconds - time.seconds) < 1 }
-        let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
-        series = moment(seriesDate, pet.series_time)
-        acquisition = moment(acquisitionDate, pet.acquisition_time)
-        philipsSUVFactor = number(pet.philips_suv_factor)
-        philipsActivityFactor = number(pet.philips_activity_factor)
+        totalDose = Self.number(pet.total_dose)
+        halfLife = Self.number(pet.half_life)
+        philipsSUVFactor = Self.number(pet.philips_suv_factor)
+        philipsActivityFactor = Self.number(pet.philips_activity_factor)
         remarks = ValueRemark.all(pet.remarks)
+        readScan(pet)
+        readInjection(pet)
+    }
+
+    private static func number(_ value: Double) -> Double? { value.isFinite ? value : nil }
+
+    private static func moment(_ date: String, _ seconds: Double) -> Moment? {
+        number(seconds).map { Moment(day: Moment.day(date), seconds: $0) }
+    }
+
+    private mutating func readScan(_ pet: cdicom_pet) {
+        let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
+        series = Self.moment(seriesDate, pet.series_time)
+        acquisition = Self.moment(acquisitionDate, pet.acquisition_time)
+        scannerStart = Moment(dateTime: text(pet.ge_scan_date_time))
+        if let acquisition, let offset = scanOffset(reference: pet.frame_reference_time, duration: pet.frame_duration) {
+            frameStart = acquisition.adding(-offset)
+        }
         for (tag, date) in [(0x0008_0021 as UInt32, seriesDate), (0x0008_0022, acquisitionDate)]
         where !date.isEmpty && Moment.day(date) == nil { remarks.append(ValueRemark(tag, .unusable, text: date)) }
+    }
+
+    /// Seconds from the start of the scan to that of a frame; nil where the header does not state them.
+    ///
+    /// FrameReferenceTime is when the activity of the frame was as its mean count rate: (1/k) ln(kD / (1 - exp(-kD))) after the start
+    /// of the frame, for the decay constant k and the duration D.
+    /// - Parameters:
+    ///   - reference: FrameReferenceTime (0054,1300) in ms.
+    ///   - duration: ActualFrameDuration (0018,1242) in ms.
+    private func scanOffset(reference: Double, duration: Double) -> Double? {
+        // More than 100 days cannot belong to a scan.
+        guard let halfLife, halfLife > 0, reference > 0, duration > 0, reference < 1e10, duration < 1e10 else {
+            return nil
+        }
+        let decay = log(2) / halfLife
+        let elapsed = decay * duration / 1000
+        let mean = log(elapsed / -expm1(-elapsed)) / decay
+        return Self.number(reference / 1000 - mean)
+    }
+
+    private mutating func readInjection(_ pet: cdicom_pet) {
+        // RadiopharmaceuticalStartDateTime (0018,1078); the older RadiopharmaceuticalStartTime (0018,1072) has no date.
+        let dateTime = text(pet.start_date_time)
+        let time = Self.moment("", pet.start_time)
+        injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
+        if let injection, let time { statesOneInjection = abs(injection.seconds - time.seconds) < 1 }
         if !dateTime.isEmpty, injection == nil { remarks.append(ValueRemark(0x0018_1078, .unusable, text: dateTime)) }
     }
 }
 
 extension PETHeader.Moment {
+    static let secondsOfDay = 86_400.0
+
+    /// Whether this moment is before another one. Where one of them has no date, at most twelve hours are between them, over
+    /// midnight if need be.
+    func isBefore(_ other: Self) -> Bool {
+        if let day, let otherDay = other.day { return (day, seconds) < (otherDay, other.seconds) }
+        return (seconds - other.seconds).remainder(dividingBy: Self.secondsOfDay) < 0
+    }
+
+    /// The moment this number of seconds later, or earlier where it is negative; less than a million days.
+    func adding(_ more: Double) -> Self {
+        let days = ((seconds + more) / Self.secondsOfDay).rounded(.down)
+        return Self(day: day.map { $0 + Int(days) }, seconds: seconds + more - days * Self.secondsOfDay)
+    }
+
     /// From "YYYYMMDDHHMMSS.FFFFFF", whose end may be missing after the minutes; a time zone behind it is ignored.
     /// - Returns: nil for anything else.
     init?(dateTime: String) {

@@ -6,8 +6,8 @@ internal import Glibc
 /// weight. With the decay correction START, the values are those at the start of the scan, and the dose is decayed from the
 /// injection to that time; with ADMIN, both are those at the injection.
 ///
-/// The scan starts at the time of the series, or at that of the slice acquired first where the series' time is later, as in
-/// series that were made afterwards.
+/// The scan starts at the time of the series. Where that is after the first acquisition, as in series that were made afterwards, it
+/// starts at the time that GE states, else at that from which FrameReferenceTime counts, else at the first acquisition.
 public struct SUVFactor: Sendable, Hashable {
     /// Multiplies the values of the image.
     public let value: Double
@@ -75,17 +75,12 @@ public struct SUVFactor: Sendable, Hashable {
 
     /// The start of the scan, to which the values of START are corrected.
     private static func scanStart(_ header: PETHeader) -> PETHeader.Moment? {
-        guard let series = header.series, let acquisition = header.acquisition else {
-            return header.series ?? header.acquisition
-        }
-        let isLater =
-            if let day = series.day, let other = acquisition.day {
-                (day, series.seconds) > (other, acquisition.seconds)
-            } else { series.seconds > acquisition.seconds }
-        return isLater ? acquisition : series
+        guard let acquisition = header.acquisition else { return header.series ?? header.scannerStart }
+        if let series = header.series, !acquisition.isBefore(series) { return series }
+        return header.scannerStart ?? header.frameStart ?? acquisition
     }
 
-    private static let day = 86_400.0
+    private static let day = PETHeader.Moment.secondsOfDay
 
     /// Seconds from the injection to the scan.
     ///

@@ -36,7 +36,7 @@ enum SeriesTriage {
         return try scope.map(groups.count) { index in
             looking(grouped[index].map { $0.wrappedValue.path })
             return SeriesOrigin.parts(grouped[index]).flatMap { part in
-                triaged(part.objects, rules, flag: scope.flag).map { $0.divided(as: part) }
+                DICOMSeries.completingPET(triaged(part.objects, rules, flag: scope.flag)).map { $0.divided(as: part) }
             }
         }.flatMap { $0 }
     }

@@ -41,6 +41,8 @@ package struct VolumeSource: ItemSource {
     var timePoint: TimePoint?
     /// Number of voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
+    /// Of a part of a PET series, as ``DICOMSeries/secondsIntoScan``; nil for 0.
+    var secondsIntoScan: Double?
     /// What the values of a CT are that are not in Hounsfield units; nil for all other images.
     var valueType: String?
     /// Notes from discovery: how a series was split, what a header contradicts.
@@ -124,6 +126,7 @@ extension VolumeSource {
         window = DisplayRange(series)
         slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files)
         storedVoxels = series.correction?.storedShape.count
+        secondsIntoScan = series.secondsIntoScan == 0 ? nil : series.secondsIntoScan
         valueType = series.otherValueType
         notes = series.notes.isEmpty ? nil : series.notes
     }

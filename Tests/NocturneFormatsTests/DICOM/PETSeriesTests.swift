@@ -58,6 +58,81 @@ struct PETSeriesTests {
         6586.2 * log2(try SUVFactor(header).value * 370e6 / 70_000) / 60
     }
 
+    @Test("GE's own start counts where the series was made later, in whichever block its creator has")
+    func scannerStart() throws {
+        for creator in ["GEMS_PETD_01", "GEMS_IDEN_01"] {
+            let found = try header(
+                slices(1, time: "101000") { set in
+                    set.text(0x0009_0010, "LO", "GEMS_IDEN_02")
+                    set.text(0x0009_0011, "LO", creator)
+                    set.text(0x0009_100D, "DT", "19940823093000")
+                    set.text(0x0009_110D, "DT", "19940823100000.00")
+                }
+            )
+            #expect(try abs(minutes(found) - (creator == "GEMS_PETD_01" ? 60 : 70)) < 1e-6)
+        }
+        let first = try header(
+            slices(1, time: "101000") { set in
+                set.text(0x0008_0031, "TM", "100500")
+                set.text(0x0009_0010, "LO", "GEMS_PETD_01")
+                set.text(0x0009_100D, "DT", "19940823100000.00")
+            }
+        )
+        #expect(try abs(minutes(first) - 65) < 1e-6)
+    }
+
+    /// By hand: k = ln 2 / 6586.2 s, D = 180 s, ln(kD / (1 - exp(-kD))) / k = 89.858 s, and 600 s + 89.858 s = 689,858 ms.
+    @Test("The frame of the first slice has the start of the scan, if it states a time and a duration")
+    func frameStart() throws {
+        func frame(_ reference: String, _ duration: String) throws -> Double {
+            try minutes(
+                header(
+                    slices(1, time: "101000") { set in
+                        set.text(0x0018_1242, "IS", duration)
+                        set.text(0x0054_1300, "DS", reference)
+                    }
+                )
+            )
+        }
+        #expect(try abs(frame("689858", "180000") - 60) < 1e-5)
+        #expect(try abs(frame("0", "180000") - 70) < 1e-6)
+        #expect(try abs(frame("689858", "0") - 70) < 1e-6)
+        #expect(try abs(frame("", "") - 70) < 1e-6)
+        #expect(throws: SUVFactor.Refusal.self) { try frame("early", "180000") }
+    }
+
+    @Test("All frames of a series have the factor of the first one, and so the mean of equal values")
+    func frames() throws {
+        let times = ["100000", "100500", "101000"]
+        let files = times.enumerated().flatMap { frame, time in slices(4, from: 1 + 4 * frame, time: time) }
+        try withScan(shuffledFiles(files)) { scan in
+            #expect(scan.series.map(\.secondsIntoScan) == [0, 300, 600])
+            for series in scan.series {
+                let header = try PETHeader(
+                    paths: series.files,
+                    secondsIntoScan: series.secondsIntoScan,
+                    scope: .serial()
+                )
+                #expect(try abs(minutes(header) - 60) < 1e-6, "\(series.part ?? "")")
+            }
+        }
+    }
+
+    @Test("Without dates, slices after midnight are later than those before", arguments: ["235500", "011500"])
+    func midnight(series: String) throws {
+        let found = try header(
+            ["000500", "235500", "001500"].enumerated().flatMap { index, time in
+                slices(1, from: index + 1, time: time) { set in
+                    set.remove(0x0008_0022)
+                    set.text(0x0008_0031, "TM", series)
+                    set.sequence(0x0054_0016, [Self.dose("225000")])
+                }
+            }
+        )
+        #expect(found.acquisition == .init(seconds: 86_100))
+        #expect(try abs(minutes(found) - 65) < 1e-6)
+    }
+
     @Test("The factors of Philips are read in the block that its creator has")
     func privateBlock() throws {
         let found = try header(

@@ -30,6 +30,10 @@ constexpr uint32_t Manufacturer = 0x00080070;
 constexpr uint32_t SeriesDescription = 0x0008103E;
 constexpr uint32_t FrameType = 0x00089007;
 
+// GE: a private block of group 0009, see private_element.
+constexpr uint32_t PrivateCreator0009 = 0x00090010;
+constexpr uint32_t GEScanDateTime = 0x0009100D;
+
 // The patient: what file names may repeat, and what standardized uptake values are relative to.
 constexpr uint32_t PatientName = 0x00100010;
 constexpr uint32_t PatientID = 0x00100020;
@@ -54,6 +58,7 @@ constexpr uint32_t RadionuclideHalfLife = 0x00181075;
 constexpr uint32_t RadiopharmaceuticalStartDateTime = 0x00181078;
 constexpr uint32_t GantryDetectorTilt = 0x00181120;
 constexpr uint32_t ConvolutionKernel = 0x00181210;
+constexpr uint32_t ActualFrameDuration = 0x00181242;
 constexpr uint32_t FlipAngle = 0x00181314;
 constexpr uint32_t FrameAcquisitionDateTime = 0x00189074;
 constexpr uint32_t EffectiveEchoTime = 0x00189082;
@@ -138,6 +143,7 @@ constexpr uint32_t RadiopharmaceuticalInformationSequence = 0x00540016;
 constexpr uint32_t Units = 0x00541001;
 constexpr uint32_t SUVType = 0x00541006;
 constexpr uint32_t DecayCorrection = 0x00541102;
+constexpr uint32_t FrameReferenceTime = 0x00541300;
 // United Imaging: the private block of group 0065.
 constexpr uint32_t PrivateCreator0065 = 0x00650010;
 constexpr uint32_t UnitedImagingSlicesInGrid = 0x00651050;
@@ -165,7 +171,7 @@ constexpr uint32_t group_of(uint32_t tag) { return tag >> 16; }
 /// Block 10 in place of any other block of the groups whose private blocks are found by their creators; other tags as they are.
 constexpr uint32_t in_first_block(uint32_t tag) {
     const uint32_t element = tag & 0xFFFF;
-    if (group_of(tag) != group_of(PrivateCreator7053)) return tag;
+    if (group_of(tag) != group_of(PrivateCreator0009) && group_of(tag) != group_of(PrivateCreator7053)) return tag;
     if (element >= 0x10 && element <= 0xFF) return (tag & 0xFFFF0000) | 0x10;
     return element >= 0x1000 ? (tag & 0xFFFF00FF) | 0x1000 : tag;
 }
