@@ -34,6 +34,7 @@ constexpr KeptElement kept_elements[] = {
     {tag::AccessionNumber, "SH"},
     {tag::Modality, "CS"},
     {tag::Manufacturer, "LO"},
+    {tag::TimezoneOffsetFromUTC, "SH"},
     {tag::SeriesDescription, "LO"},
     {tag::FrameType, "CS"},
     {tag::PrivateCreator0009, "LO"},

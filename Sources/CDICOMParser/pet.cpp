@@ -58,6 +58,7 @@ void cdicom::fill_pet(const Object &object, cdicom_pet &pet) {
     pet.half_life = number(read_dose, tag::RadionuclideHalfLife);
     pet.start_time = seconds(read_dose, tag::RadiopharmaceuticalStartTime);
     put_text(dose, tag::RadiopharmaceuticalStartDateTime, pet.start_date_time, sizeof pet.start_date_time);
+    put_text(set, tag::TimezoneOffsetFromUTC, pet.time_zone, sizeof pet.time_zone);
     pet.frame_reference_time = number(read, tag::FrameReferenceTime);
     pet.frame_duration = number(read, tag::ActualFrameDuration);
     const uint32_t scan = private_element(set, tag::GEScanDateTime, "GEMS_PETD_01");

@@ -207,6 +207,7 @@ typedef struct {
     char series_date[24], acquisition_date[24];
     char start_date_time[40];        /* of the injection */
     char ge_scan_date_time[40];      /* the start of the scan, in the private block of GE */
+    char time_zone[24];              /* TimezoneOffsetFromUTC, of dates and times that do not state another one */
     double series_time, acquisition_time, start_time; /* seconds of the day; the last one is that of the injection */
     double weight;                   /* kg */
     double total_dose;               /* Bq */

@@ -103,6 +103,7 @@ struct NumericElement: Sendable, Hashable {
         ],
         .uptakeOfPatient: [
             (0x0010_1030, "PatientWeight", number),
+            (0x0008_0201, "TimezoneOffsetFromUTC", "an offset such as +0100"),
             (0x0008_0021, "SeriesDate", "a date"),
             (0x0008_0022, "AcquisitionDate", "a date"),
             (0x0008_0031, "SeriesTime", time),

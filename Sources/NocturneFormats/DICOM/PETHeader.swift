@@ -156,7 +156,7 @@ extension PETHeader {
         let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
         series = Self.moment(seriesDate, pet.series_time)
         acquisition = Self.moment(acquisitionDate, pet.acquisition_time)
-        scannerStart = Moment(dateTime: text(pet.ge_scan_date_time))
+        scannerStart = Moment(dateTime: text(pet.ge_scan_date_time), zone: nil)
         if let acquisition, let offset = scanOffset(reference: pet.frame_reference_time, duration: pet.frame_duration) {
             frameStart = acquisition.adding(-offset)
         }
@@ -184,11 +184,17 @@ extension PETHeader {
 
     private mutating func readInjection(_ pet: cdicom_pet) {
         // RadiopharmaceuticalStartDateTime (0018,1078); the older RadiopharmaceuticalStartTime (0018,1072) has no date.
-        let dateTime = text(pet.start_date_time)
+        let (dateTime, zone) = (text(pet.start_date_time), text(pet.time_zone))
         let time = Self.moment("", pet.start_time)
-        injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
-        if let injection, let time { statesOneInjection = abs(injection.seconds - time.seconds) < 1 }
+        injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime, zone: Moment.minutes(ofZone: zone[...]))
+        if let injection, let time {
+            let difference = (injection.seconds - time.seconds).remainder(dividingBy: Moment.secondsOfDay)
+            statesOneInjection = abs(difference) < 1
+        }
         if !dateTime.isEmpty, injection == nil { remarks.append(ValueRemark(0x0018_1078, .unusable, text: dateTime)) }
+        if !zone.isEmpty, Moment.minutes(ofZone: zone[...]) == nil, dateTime.contains(where: Moment.isSign) {
+            remarks.append(ValueRemark(0x0008_0201, .unusable, text: zone))
+        }
     }
 }
 
@@ -208,9 +214,10 @@ extension PETHeader.Moment {
         return Self(day: day.map { $0 + Int(days) }, seconds: seconds + more - days * Self.secondsOfDay)
     }
 
-    /// From "YYYYMMDDHHMMSS.FFFFFF", whose end may be missing after the minutes; a time zone behind it is ignored.
+    /// From "YYYYMMDDHHMMSS.FFFFFF+ZZXX", whose end may be missing after the minutes.
+    /// - Parameter zone: of the scanner, in minutes; nil where it is not known: another one in the text is then taken for it.
     /// - Returns: nil for anything else.
-    init?(dateTime: String) {
+    init?(dateTime: String, zone: Int?) {
         let digits = dateTime.prefix { $0.isASCII && $0.isNumber }
         guard digits.count >= 12, let day = Self.day(String(digits.prefix(8))),
             let hour = Int(digits.dropFirst(8).prefix(2)), let minute = Int(digits.dropFirst(10).prefix(2)), hour < 24,
@@ -218,7 +225,24 @@ extension PETHeader.Moment {
         else { return nil }
         let rest = dateTime.dropFirst(12).prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         guard let second = rest.isEmpty ? 0 : Double(rest), second < 61 else { return nil }
-        self.init(day: day, seconds: Double(hour * 3600 + minute * 60) + second)
+        let local = Self(day: day, seconds: Double(hour * 3600 + minute * 60) + second)
+        guard let sign = dateTime.firstIndex(where: Self.isSign) else {
+            self = local
+            return
+        }
+        guard let own = Self.minutes(ofZone: dateTime[sign...]) else { return nil }
+        self = local.adding(Double(60 * ((zone ?? own) - own)))
+    }
+
+    static func isSign(_ character: Character) -> Bool { character == "+" || character == "-" }
+
+    /// The minutes of an offset from UTC such as "+0130"; nil for anything else.
+    static func minutes(ofZone text: Substring) -> Int? {
+        let digits = text.dropFirst()
+        guard let sign = text.first, isSign(sign), digits.utf8.count == 4, let number = Int(digits), number >= 0,
+            number / 100 <= 14, number % 100 < 60
+        else { return nil }
+        return (sign == "-" ? -1 : 1) * (number / 100 * 60 + number % 100)
     }
 
     /// The day of "YYYYMMDD", or of the older "YYYY.MM.DD"; nil for anything else.

@@ -133,6 +133,32 @@ struct PETSeriesTests {
         #expect(try abs(minutes(found) - 65) < 1e-6)
     }
 
+    @Test("The offset of the injection from UTC is applied, or refused where it cannot be read")
+    func timeZones() throws {
+        func injected(_ dateTime: String, _ zone: String, time: String? = nil) throws -> PETHeader {
+            try header(
+                slices(1, time: "100000") { set in
+                    if !zone.isEmpty { set.text(0x0008_0201, "SH", zone) }
+                    set.sequence(0x0054_0016, [Self.dose(time, dateTime: dateTime)])
+                }
+            )
+        }
+        #expect(try abs(minutes(injected("19940823080000+0000", "+0100")) - 60) < 1e-6)
+        #expect(try abs(minutes(injected("19940823080000+0000", "+0100", time: "090000")) - 60) < 1e-6)
+        #expect(try abs(minutes(injected("19940823023000.5-0630", "+0000", time: "090000.5")) * 60 - 3599.5) < 1e-3)
+        #expect(try abs(minutes(injected("19940823090000", "+0100")) - 60) < 1e-6)
+        #expect(try abs(minutes(injected("19940823090000+0200", "")) - 60) < 1e-6)
+        #expect(try injected("19940823233000-0100", "+0000").injection == .init(day: 9001, seconds: 1800))
+        for (dateTime, zone) in [("19940823080000+00", "+0100"), ("19940823080000+0000", "CET")] {
+            let refusal = #expect(throws: SUVFactor.Refusal.self) { try SUVFactor(injected(dateTime, zone)) }
+            guard case .unusable(let why) = refusal else {
+                Issue.record("\(String(describing: refusal))")
+                continue
+            }
+            #expect(why.contains(zone == "CET" ? "(0008,0201)" : "(0018,1078)") && !why.contains("+00"), "\(why)")
+        }
+    }
+
     @Test("The factors of Philips are read in the block that its creator has")
     func privateBlock() throws {
         let found = try header(

@@ -27,6 +27,7 @@ constexpr uint32_t ContentTime = 0x00080033;
 constexpr uint32_t AccessionNumber = 0x00080050;
 constexpr uint32_t Modality = 0x00080060;
 constexpr uint32_t Manufacturer = 0x00080070;
+constexpr uint32_t TimezoneOffsetFromUTC = 0x00080201;
 constexpr uint32_t SeriesDescription = 0x0008103E;
 constexpr uint32_t FrameType = 0x00089007;
 
