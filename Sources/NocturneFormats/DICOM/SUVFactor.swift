@@ -82,10 +82,14 @@ public struct SUVFactor: Sendable, Hashable {
 
     private static let day = PETHeader.Moment.secondsOfDay
 
+    /// s. From here on images are made days after the injection, so times without dates are not enough.
+    private static let longHalfLife = day / 2
+
     /// Seconds from the injection to the scan.
     ///
     /// Where the injection or the scan has no date, the injection is on the day of the scan, or on the day before if the scan
-    /// then starts at most twelve hours later: otherwise one of the times is wrong.
+    /// then starts at most twelve hours later: otherwise one of the times is wrong. For nuclides of a long half-life both dates are
+    /// needed.
     private static func interval(
         from injection: PETHeader.Moment,
         to start: PETHeader.Moment,
@@ -93,6 +97,7 @@ public struct SUVFactor: Sendable, Hashable {
     ) throws(Refusal) -> Double {
         let seconds = start.seconds - injection.seconds
         guard let first = injection.day, let last = start.day else {
+            guard halfLife < longHalfLife else { throw .injectionDateMissing }
             if seconds >= 0 { return seconds }
             guard seconds + day <= day / 2 else { throw .injectionAfterScan }
             return seconds + day
@@ -121,6 +126,7 @@ public struct SUVFactor: Sendable, Hashable {
         case doseTooSmall
         case halfLifeMissing
         case injectionTimeMissing
+        case injectionDateMissing
         case injectionTimesDiffer
         /// A value that is there; the text names it, and why it cannot be used.
         case unusable(String)
@@ -149,6 +155,9 @@ public struct SUVFactor: Sendable, Hashable {
             case .halfLifeMissing: "RadionuclideHalfLife (0018,1075) is missing or 0"
             case .injectionTimeMissing:
                 "RadiopharmaceuticalStartTime (0018,1072) or RadiopharmaceuticalStartDateTime (0018,1078) is missing"
+            case .injectionDateMissing:
+                "the date of the injection (0018,1078) or of the scan is missing, and with a half-life of 12 hours or more days may "
+                    + "lie between them"
             case .injectionTimesDiffer:
                 "RadiopharmaceuticalStartTime (0018,1072) and RadiopharmaceuticalStartDateTime (0018,1078) state different times"
             case .unusable(let why): why

@@ -165,6 +165,16 @@ struct SUVFactorTests {
         (.injectionTimesDiffer, { $0.statesOneInjection = false }),
         (.implausible, { $0.halfLife = 0.001 }),
         (.implausible, { $0.weight = 1e30 }),
+        (.injectionDateMissing, { $0.halfLife = 282_276 }),
+        (
+            .injectionDateMissing,
+            {
+                $0.halfLife = 282_276
+                $0.injection = .init(day: 8995, seconds: 9 * 3600)
+                $0.series = nil
+                $0.acquisition = .init(seconds: 10 * 3600)
+            }
+        ),
         (.injectionTooEarly, { $0.injection = .init(day: 8998, seconds: 9 * 3600) }),
     ]
 
