@@ -53,6 +53,7 @@ public struct SUVFactor: Sendable, Hashable {
         let missing = ["ATTN", "DECY"].filter { !header.corrections.contains($0) }
         guard missing.isEmpty else { throw .notCorrected(missing) }
         guard let weight = header.weight, weight > 0 else { throw .weightMissing }
+        guard weight <= mostWeight else { throw .weightTooLarge }
         guard header.radiopharmaceuticals <= 1 else { throw .severalRadiopharmaceuticals }
         guard let dose = header.totalDose, dose > 0 else { throw .doseMissing }
         guard dose >= leastDose else { throw .doseTooSmall }
@@ -72,6 +73,9 @@ public struct SUVFactor: Sendable, Hashable {
 
     /// Bq. Smaller values are implausible as a dose; the header may state MBq, which the standard does not allow.
     private static let leastDose = 1e5
+
+    /// kg. More than a person or a horse weighs; the header may state grams, which the standard does not allow.
+    private static let mostWeight = 1000.0
 
     /// The start of the scan, to which the values of START are corrected.
     private static func scanStart(_ header: PETHeader) -> PETHeader.Moment? {
@@ -121,6 +125,7 @@ public struct SUVFactor: Sendable, Hashable {
         case notCorrected([String])
         case otherDecayCorrection(String?)
         case weightMissing
+        case weightTooLarge
         case severalRadiopharmaceuticals
         case doseMissing
         case doseTooSmall
@@ -149,6 +154,7 @@ public struct SUVFactor: Sendable, Hashable {
             case .otherDecayCorrection(let found):
                 "DecayCorrection (0054,1102) is \(found ?? "missing"); START or ADMIN is needed"
             case .weightMissing: "PatientWeight (0010,1030) is missing or 0"
+            case .weightTooLarge: "PatientWeight (0010,1030) is above 1000 kg; it may be stated in grams"
             case .severalRadiopharmaceuticals: "several radiopharmaceuticals (0054,0016) are stated"
             case .doseMissing: "RadionuclideTotalDose (0018,1074) is missing or 0"
             case .doseTooSmall: "RadionuclideTotalDose (0018,1074) is below 100 kBq; it may be stated in MBq"

@@ -164,7 +164,7 @@ struct SUVFactorTests {
         (.injectionAfterScan, { $0.injection = .init(day: 9000, seconds: 10 * 3600 + 60) }),
         (.injectionTimesDiffer, { $0.statesOneInjection = false }),
         (.implausible, { $0.halfLife = 0.001 }),
-        (.implausible, { $0.weight = 1e30 }),
+        (.weightTooLarge, { $0.weight = 70_000 }),
         (.injectionDateMissing, { $0.halfLife = 282_276 }),
         (
             .injectionDateMissing,
