@@ -114,6 +114,7 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
     note(read.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
     read.integer(tag::InConcatenationNumber, header.concatenation_number);
     read.integer(tag::InConcatenationTotalNumber, header.concatenation_total);
+    read.integer(tag::NumberOfSlices, header.stated_slices);
     note(read.integer(tag::TemporalPositionIdentifier, plane.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
     note(read.numbers(tag::EchoTime, &plane.echo_time, 1), CDICOM_HAS_ECHO_TIME);
     note(read.numbers(tag::TriggerTime, &plane.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);

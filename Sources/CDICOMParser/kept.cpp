@@ -134,6 +134,7 @@ constexpr KeptElement kept_elements[] = {
     {tag::CSAImageHeaderInfoSecond, "OB"},
     {tag::CSAImageHeaderInfoThird, "OB"},
     {tag::RadiopharmaceuticalInformationSequence, "SQ"},
+    {tag::NumberOfSlices, "US"},
     {tag::Units, "CS"},
     {tag::SUVType, "CS"},
     {tag::DecayCorrection, "CS"},

@@ -184,6 +184,7 @@ typedef struct {
     int32_t mosaic_tiles;            /* slices of a Siemens mosaic or United Imaging grid; 0 when not stated */
     double mosaic_normal[3];         /* the direction in which its slices follow each other, LPS+ */
     char units[24];                  /* of PET */
+    int64_t stated_slices;           /* NumberOfSlices of PET; 0 when not stated */
     char manufacturer[264];
     char study_date[24], study_time[24], series_date[24];
     int32_t identity_removed;        /* whether PatientIdentityRemoved is YES */

@@ -69,6 +69,7 @@ extension DICOMObject {
         readGeometry(header, numbers)
         seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
         concatenation = Concatenation(header)
+        statedSlices = header.stated_slices > 0 ? Int(header.stated_slices) : nil
     }
 
     private mutating func readTexts(_ header: cdicom_header) {

@@ -73,6 +73,8 @@ public struct DICOMObject: Sendable, Hashable {
     public var paddingRangeLimit: Int?
     /// The unit of PET values: "BQML", "CNTS", …
     public var units: String?
+    /// NumberOfSlices (0054,0081) of a PET series: the most that it has at one time.
+    public var statedSlices: Int?
 
     /// Manufacturer (0008,0070), by which private elements are understood.
     public var manufacturer: String?

@@ -88,6 +88,7 @@ struct NumericElement: Sendable, Hashable {
             (0x0020_0100, "TemporalPositionIdentifier", whole),
             (0x0020_9162, "InConcatenationNumber", whole),
             (0x0020_9163, "InConcatenationTotalNumber", whole),
+            (0x0054_0081, "NumberOfSlices", whole),
             (0x0028_0120, "PixelPaddingValue", whole),
             (0x0028_0121, "PixelPaddingRangeLimit", whole),
             (0x0028_1050, "WindowCenter", number),

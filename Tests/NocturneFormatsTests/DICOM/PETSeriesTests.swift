@@ -172,4 +172,23 @@ struct PETSeriesTests {
         )
         #expect(found.philipsSUVFactor == 0.0005 && found.philipsActivityFactor == 1.5)
     }
+
+    @Test("Fewer slices than the header states are noted, but not those of one frame or bed")
+    func statedSlices() throws {
+        func notes(_ stated: Int, frames: Int) throws -> [String] {
+            let files = (0..<frames).flatMap { frame in
+                slices(4, from: 1 + 4 * frame, time: "10\(frame)000") { $0.short(0x0054_0081, stated) }
+            }
+            return try withScan(shuffledFiles(files)) { scan in
+                #expect(scan.series.count == frames && scan.series.allSatisfy { $0.problem == nil })
+                return scan.series.flatMap(\.notes.texts).filter { $0.contains("NumberOfSlices") }
+            }
+        }
+        let note = "NumberOfSlices (0054,0081) is 6, and 4 slices are here"
+        #expect(try notes(6, frames: 1).map { $0.hasPrefix(note) } == [true])
+        #expect(try notes(4, frames: 1).isEmpty)
+        #expect(try notes(4, frames: 2).isEmpty)
+        #expect(try notes(8, frames: 2).isEmpty)
+        #expect(try notes(20, frames: 2).count == 2)
+    }
 }

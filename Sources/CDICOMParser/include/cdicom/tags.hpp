@@ -141,6 +141,7 @@ constexpr uint32_t PixelValueTransformationSequence = 0x00289145;
 
 // Nuclear medicine, and functional groups of multi-frame objects.
 constexpr uint32_t RadiopharmaceuticalInformationSequence = 0x00540016;
+constexpr uint32_t NumberOfSlices = 0x00540081;
 constexpr uint32_t Units = 0x00541001;
 constexpr uint32_t SUVType = 0x00541006;
 constexpr uint32_t DecayCorrection = 0x00541102;
