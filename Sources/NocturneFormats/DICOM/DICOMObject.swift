@@ -146,7 +146,10 @@ extension DICOMObject {
         }
         if modality == "PT" {
             notes.append(
-                Note("dicom.petUnits", "PET values are in units \"\(units ?? "not stated")\" (0054,1001)")
+                Note(
+                    "dicom.petUnits",
+                    "PET values are stored in units \"\(units ?? "not stated")\" (0054,1001); intensityUnit is that of the results"
+                )
             )
         }
         return notes
