@@ -140,7 +140,7 @@ extension ExistingLabels {
         }
         content.labelled = VoxelBox(around: measurements.compactMap(\.boundingBox))
         content.labelOpacity = options.surfaces.labelOpacity
-        (content.regions, content.unit) = (regions, unit.shown)
+        (content.regions, content.unit) = (regions, unit)
         return try options.pictures.draw(content, into: context)
     }
 

@@ -24,8 +24,8 @@ struct PictureContent {
     /// Where neither the options nor the image's header state a window: that of the model's package; nil without one.
     var fallback: PictureWindow?
     var regions = MeasuredRegions()
-    /// Of measured intensities, for a person; nil where it is not known.
-    var unit: String?
+    /// Of measured intensities, in which the options state a window and the legend shows it.
+    var unit = MeasuredUnit(nil)
 
     /// - Throws: `AllocationError` for the black that labels without an image are drawn on.
     func preview(_ options: PictureOptions) throws -> Preview {
@@ -33,7 +33,9 @@ struct PictureContent {
             volume: try image?.volume ?? Self.black(labels),
             labels: labels,
             colors: colors.mapValues(\.components),
-            window: image.map { options.window?.pictureWindow ?? header($0.source) ?? fallback ?? usual }
+            window: image.map {
+                options.window?.pictureWindow(scale: unit.scale) ?? header($0.source) ?? fallback ?? usual
+            }
                 ?? .fixed(lower: 0, upper: 1),
             labelled: labelled,
             drawsSurface: options.preview == .full
@@ -51,7 +53,8 @@ struct PictureContent {
         var legend = PictureLegend(entries: entries, scale: drawing.pixelsPerMm)
         if image != nil {
             let (center, width) = shownWindow(range)
-            legend.facts.append("W \(Self.short(width)) L \(Self.short(center))\(isCT ? " HU" : "")")
+            let name = (isCT ? "HU" : unit.shown).map { " " + $0 } ?? ""
+            legend.facts.append("W \(Self.short(width * unit.scale)) L \(Self.short(center * unit.scale))\(name)")
         }
         if let crossing = drawing.crossing {
             let place = (0..<3).map { Preview.position(crossing[$0], $0) }.joined(separator: ", ")
@@ -140,7 +143,7 @@ extension PictureOptions {
         }
         if drawsSlices { files += try SliceWriter.write(pictures, planes, into: context) }
         if preview != .none, !content.regions.regions.isEmpty {
-            files.append(try content.regions.writePicture(pictures, unit: content.unit, into: context))
+            files.append(try content.regions.writePicture(pictures, unit: content.unit.shown, into: context))
             notes += [content.regions.pictureNote].compactMap(\.self)
         }
         if let preset = rendering.preset {

@@ -38,7 +38,7 @@ package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleBy
 
     /// The text as it was given.
     package let rawValue: String
-    /// In the unit of the image.
+    /// In the unit of measured intensities.
     let lower: Double
     let upper: Double
 
@@ -55,7 +55,13 @@ package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleBy
         guard PictureWindow(lower: lower, upper: upper) != nil else { return nil }
     }
 
-    var pictureWindow: PictureWindow { .fixed(lower: Float(lower), upper: Float(upper)) }
+    var pictureWindow: PictureWindow { pictureWindow(scale: 1) }
+
+    /// The same in values of an image.
+    /// - Parameter scale: from these values to the unit of the window.
+    func pictureWindow(scale: Double) -> PictureWindow {
+        .fixed(lower: Float(lower / scale), upper: Float(upper / scale))
+    }
 }
 
 extension PictureWindow {

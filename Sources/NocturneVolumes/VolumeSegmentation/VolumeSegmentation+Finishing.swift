@@ -54,7 +54,7 @@ extension VolumeSegmentation {
         content.modalities = model.package.modalities
         // For an image whose header has no window.
         content.fallback = model.pictureWindow
-        (content.regions, content.unit) = (found.regions, found.unit.shown)
+        (content.regions, content.unit) = (found.regions, found.unit)
         let pictures = try options.pictures.draw(content, into: context)
         return FinishedVolume(
             source: inferred.source,

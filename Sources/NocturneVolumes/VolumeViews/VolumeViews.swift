@@ -101,7 +101,7 @@ package struct VolumeViews: Recipe {
                 ?? MeasuredRegions()
         )
         var content = PictureContent(image: (source, volume))
-        (content.regions, content.unit) = (regions, unit.shown)
+        (content.regions, content.unit) = (regions, unit)
         let pictures = try options.pictures.draw(content, into: context)
         return ViewedVolume(
             source: source,

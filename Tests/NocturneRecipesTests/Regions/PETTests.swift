@@ -171,4 +171,13 @@ struct PETTests {
         #expect(try bench.labels("pet").reduce(0) { $0 + Int($1) } == count)
         #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
     }
+
+    @Test("A window is in the unit of the results, g/ml, and so is what the slices show")
+    func window() async throws {
+        let bench = VolumeViewBench(batch: try BatchBench())
+        try PETBench(batch: bench.batch).addSeries("in/pet")
+        try await bench.run(["window": "1,2"])
+        let window = try #require(try bench.result("pet")["window"] as? [String: Double])
+        #expect(abs(window["lower"] ?? 1) < 1e-6 && abs((window["upper"] ?? 0) - 2) < 1e-6, "\(window)")
+    }
 }
