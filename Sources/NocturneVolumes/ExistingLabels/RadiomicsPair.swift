@@ -10,6 +10,7 @@ import NocturneSystem
 package struct RadiomicsPair: Sendable {
     private let image: Volume
     private let modality: String?
+    private let unit: MeasuredUnit
     private let labels: RadiomicsLabels
     private let notes: [String]
 
@@ -22,10 +23,12 @@ package struct RadiomicsPair: Sendable {
         var notes: [String] = []
         do {
             if try Self.isFolder(imagePath) {
-                (image, modality) = try Self.series(in: imagePath, scope: scope) { notes.append("\($0)") }
+                let read = try Self.series(in: imagePath, scope: scope) { notes.append("\($0)") }
+                (image, modality, unit) = (read.volume, read.modality, read.unit)
+                notes += unit.notes.texts
             } else {
                 let read = try VolumeFileReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
-                (image, modality) = (read.volume, nil)
+                (image, modality, unit) = (read.volume, nil, MeasuredUnit(nil))
                 if read.nonFiniteCount > 0 {
                     notes.append("of the image, \(LoadedVolume.text(notFinite: read.nonFiniteCount))")
                 }
@@ -59,11 +62,11 @@ package struct RadiomicsPair: Sendable {
         in folder: String,
         scope: ComputeScope,
         note: (Note) -> Void
-    ) throws -> (volume: Volume, modality: String?) {
+    ) throws -> (volume: Volume, modality: String?, unit: MeasuredUnit) {
         let files = FileSystem.entries(folder).sorted().map { "\(folder)/\($0)" }
         let scan = try DICOMScanner.scan(paths: files, scope: scope)
         let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
-        guard volumes.count == 1, let series = volumes.first else {
+        guard volumes.count == 1, let series = volumes.first, var source = VolumeSource(series, files: []) else {
             let problem = scan.series.first?.problem.map { ": \($0.detail)" } ?? ""
             let detail =
                 volumes.isEmpty
@@ -71,7 +74,10 @@ package struct RadiomicsPair: Sendable {
                 : "the folder has \(volumes.count) DICOM series. Give a folder with one"
             throw BatchError(.inputMissing, path: folder, detail: detail)
         }
-        return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality)
+        source.files = series.files
+        for one in series.notes { note(one) }
+        let unit = try MeasuredUnit(of: source, scope: scope)
+        return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality, unit)
     }
 
     /// Measures every label.
@@ -79,7 +85,7 @@ package struct RadiomicsPair: Sendable {
     /// - Throws: `CancelledError`.
     package func report(_ settings: RadiomicsSettings?, scope: ComputeScope) throws -> RadiomicsReport {
         let settings = settings ?? .usual(modality: modality)
-        let measurement = RadiomicsMeasurement(settings: settings, named: true)
+        let measurement = RadiomicsMeasurement(settings: settings, scale: unit.scale, named: true)
         let regions = try labels.volumes.indices.flatMap { place in
             try measurement.regions(
                 of: labels.values(in: place),
@@ -92,6 +98,7 @@ package struct RadiomicsPair: Sendable {
         return RadiomicsReport(
             settings: settings,
             settingsDigest: try settings.digest,
+            intensityUnit: unit.name,
             notes: notes,
             regions: regions.sorted { $0.label < $1.label }
         )

@@ -57,6 +57,8 @@ package struct RadiomicsReport: Encodable, Sendable {
     package let settings: RadiomicsSettings
     /// SHA-256 of the settings as JSON.
     package let settingsDigest: String
+    /// Of the image's intensities, and so of bins and bounds in the settings.
+    package let intensityUnit: String
     /// Facts about the image and the mask.
     package let notes: [String]
     /// One for each label.

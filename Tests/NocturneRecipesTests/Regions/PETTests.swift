@@ -1,8 +1,10 @@
 import Foundation
 import NocturneBatch
+import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneOutput
+import NocturneRadiomics
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
@@ -179,5 +181,23 @@ struct PETTests {
         try await bench.run(["window": "1,2"])
         let window = try #require(try bench.result("pet")["window"] as? [String: Double])
         #expect(abs(window["lower"] ?? 1) < 1e-6 && abs((window["upper"] ?? 0) - 2) < 1e-6, "\(window)")
+    }
+
+    @Test("`nocturne radiomics` measures a PET in g/ml, and without a factor in Bq/ml with a note")
+    func radiomics() throws {
+        let bench = try BatchBench()
+        let affine = Affine(rows: [[2, 0, 0, 3], [0, 2, 0, 3], [0, 0, 2, 3]])
+        let labels = try bench.addBox("labels.nii", shape: PETBench.shape, at: 1, edge: 4, affine: affine).path
+        try PETBench(batch: bench).addSeries("pet")
+        try PETBench(batch: bench, changes: [0x0010_1030: ""]).addSeries("light")
+        for (name, unit, scale) in [("pet", "g/ml", PETBench.factor), ("light", "Bq/ml", 1.0)] {
+            let pair = try RadiomicsPair(image: bench.folder(name).path, labels: labels, scope: .serial())
+            let report = try pair.report(RadiomicsSettings.preset("pyradiomics"), scope: .serial())
+            #expect(report.intensityUnit == unit)
+            #expect(report.notes.contains { $0.contains("PatientWeight (0010,1030) is missing") } == (name == "light"))
+            // The label has the voxels of `values`, whose mean is 2775 Bq/ml.
+            let mean = try #require(report.regions.first?.features.first { $0.code == "Q4LE" }?.value)
+            #expect(abs(mean / (2775 * scale) - 1) < 1e-5, "\(mean)")
+        }
     }
 }
