@@ -62,6 +62,21 @@ struct ControlRequestTests {
         withExtendedLifetime(lock) {}
     }
 
+    @Test("of root to the run of another user are refused, since that run could not read them")
+    func root() throws {
+        guard geteuid() == 0 else { return }
+        let lock = try BatchLock(output, run: "run")
+        #expect(chown(output.hidden, 12_345, 12_345) == 0)
+        #expect { try ControlRequest.send(.stop, to: output) } throws: { "\($0)".contains("sudo -u '#12345' nocturne") }
+        #expect(FileSystem.kind(output.requests) == .nothing)
+        // The folder is there once the owner has sent a request.
+        try FileSystem.makeFolder(output.requests)
+        #expect(chown(output.requests, 12_345, 12_345) == 0)
+        #expect { try ControlRequest.send(.stop, to: output) } throws: { "\($0)".contains("belongs to user 12345") }
+        #expect(FileSystem.entries(output.requests).isEmpty)
+        withExtendedLifetime(lock) {}
+    }
+
     @Test("from an earlier run, and whatever else lies there, have no effect")
     func stale() throws {
         let lock = try BatchLock(output, run: "run 2")

@@ -159,28 +159,13 @@ public struct OutputFolder: Sendable {
         try checkOwnFolders()
         for folder in [hidden, staging] {
             try make(folder)
+            try checkOwner(ofNew: folder)
             // One that an earlier version made was open to others.
             chmod(folder, 0o700)
         }
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
             throw unwritable(errno)
         }
-    }
-
-    /// For a folder that this user cannot change.
-    package func unwritable(_ code: Int32) -> BatchError {
-        var status = stat()
-        // Commands for a batch that is there may have no --output.
-        let next = holdsBatch ? "then repeat the command" : "or choose another with --output"
-        let step = [ENOSPC, EDQUOT].contains(code) ? "Free space on its disk" : "Make it writable"
-        var detail = "cannot write to the folder \(path): \(errnoText(code)). \(step), \(next)"
-        if code == EACCES, lstat(hidden, &status) == 0, status.st_uid != geteuid() {
-            let owner = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "user \(status.st_uid)"
-            detail =
-                "the batch in \(path) belongs to \(owner), and this user cannot change it. Run the command as \(owner), or start "
-                + "a new batch: `nocturne run` with another --output"
-        }
-        return BatchError(.outputUnwritable, path: "", detail: detail, systemCode: code)
     }
 
     /// A disk that fails for a moment is given three more chances.

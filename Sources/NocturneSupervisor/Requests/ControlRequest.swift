@@ -36,7 +36,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     /// Puts the request into the folder. The run's process is signalled to look, if it belongs to this machine and namespace;
     /// otherwise the run looks at intervals.
     /// - Returns: whether it was signalled.
-    /// - Throws: ``BatchError`` when no run is active, or it is not known which; `FileSystemError`.
+    /// - Throws: ``BatchError`` when no run is active, it is not known which, or the batch belongs to another user, whose run could
+    ///   not read the request; `FileSystemError`.
     public static func send(_ action: Action, to output: OutputFolder) throws -> Bool {
         switch BatchLock.state(of: output) {
         case .free:
@@ -64,11 +65,16 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             }
             // Only the owner of the batch may put requests there.
             try FileSystem.makeFolder(output.requests, mode: 0o700)
+            try output.checkOwner(ofNew: output.requests)
             let text = try StableJSON.encodeLine(ControlRequest(run: run, action: action))
             // Sorted by time: a pause and its end may be found together.
             let now = SystemTime().wallClock
             let name = "\(now.seconds * 1_000_000_000 + now.nanoseconds)-\(UUID().uuidString).json"
-            try FileSystem.replace(output.requests + "/" + name, with: text)
+            let path = output.requests + "/" + name
+            // Under another name until its owner is checked: a run removes a request that it cannot read.
+            try FileSystem.write(path + ".part", text, flush: true)
+            try output.checkOwner(ofNew: path + ".part")
+            try FileSystem.move(path + ".part", to: path)
             return holder.process.send(SIGUSR2)
         }
     }

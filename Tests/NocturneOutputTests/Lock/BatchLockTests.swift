@@ -84,7 +84,36 @@ struct BatchLockTests {
         // Only root can give the folder away.
         guard geteuid() == 0 else { return }
         #expect(chown(output.hidden, 12_345, 12_345) == 0)
-        #expect("\(output.unwritable(EACCES))".contains("belongs to user 12345, and this user cannot change it"))
+        let text = "\(output.unwritable(EACCES))"
+        #expect(text.contains("belongs to user 12345, who alone can change it. Run the command as user 12345"))
+        #expect(text.contains("`sudo -u '#12345' nocturne"))
+    }
+
+    @Test("in the batch of another user is not taken by root, and nothing of root stays there")
+    func root() throws {
+        guard geteuid() == 0 else { return }
+        func give(_ path: String) { #expect(chown(path, 12_345, 12_345) == 0) }
+        for path in [output.hidden, output.staging] { give(path) }
+        // Neither with a lock file of the owner nor without one.
+        for hasLock in [false, true] {
+            if hasLock {
+                FileSystem.touch(output.lock, mode: 0o600)
+                give(output.lock)
+            }
+            let before = FileSystem.entries(output.hidden)
+            #expect { try BatchLock(output) } throws: { "\($0)".contains("belongs to user 12345") }
+            #expect(FileSystem.entries(output.hidden) == before)
+            #expect(BatchLock.state(of: output) == .free)
+        }
+        // Neither is a folder that a command needs.
+        try FileSystem.makeFolder(output.shards)
+        give(output.shards)
+        #expect { try output.shard(1).create() } throws: { "\($0)".contains("belongs to user 12345") }
+        #expect(FileSystem.entries(output.shards).isEmpty)
+        // Of root's own batch only the output folder belongs to somebody else, as one that a container is given.
+        for path in [output.hidden, output.staging, output.lock] { #expect(chown(path, 0, 0) == 0) }
+        give(output.path)
+        withExtendedLifetime(try BatchLock(output)) {}
     }
 
     @Test("that was handed over is used, unless it is another file")
