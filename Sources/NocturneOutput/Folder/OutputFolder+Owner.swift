@@ -26,6 +26,13 @@ extension OutputFolder {
         throw belongs(to: batch.st_uid)
     }
 
+    /// Closes a folder to everybody but its owner. It keeps the bit that gives files the group of their folder (`S_ISGID`), since results
+    /// are made in such folders and moved into the output folder, which may be shared by a group.
+    static func close(_ folder: String) {
+        var status = stat()
+        if lstat(folder, &status) == 0 { chmod(folder, status.st_mode & 0o2000 | 0o700) }
+    }
+
     private func belongs(to owner: uid_t) -> BatchError {
         let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) }
         let user = name ?? "user \(owner)"

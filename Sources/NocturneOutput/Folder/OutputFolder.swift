@@ -161,7 +161,7 @@ public struct OutputFolder: Sendable {
             try make(folder)
             try checkOwner(ofNew: folder)
             // One that an earlier version made was open to others.
-            chmod(folder, 0o700)
+            Self.close(folder)
         }
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
             throw unwritable(errno)

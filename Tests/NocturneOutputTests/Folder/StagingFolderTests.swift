@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
@@ -15,6 +16,24 @@ struct StagingFolderTests {
         #expect(OutputFolder.stagingName(recorded: nil, takenOver: nil) == "staging")
         #expect(OutputFolder.stagingName(recorded: "staging-3", takenOver: nil) == "staging-3")
         #expect(OutputFolder.stagingName(recorded: "staging-3", takenOver: 7) == "staging-7")
+    }
+
+    @Test("In an output folder that a group shares, results are made with the group")
+    func group() throws {
+        let folder = try TemporaryFolder("staging")
+        let output = OutputFolder(folder("out").path)
+        try FileSystem.makeFolder(output.path)
+        #expect(chmod(output.path, 0o2770) == 0)
+        try output.create()
+        try output.prepareStaging(before: "staging")
+        try FileSystem.makeFolder(output.staging("a"))
+        func mode(_ path: String) -> mode_t {
+            var status = stat()
+            #expect(lstat(path, &status) == 0)
+            return status.st_mode & 0o7777
+        }
+        for path in [output.hidden, output.staging] { #expect(mode(path) == 0o2700) }
+        #expect(mode(output.staging("a")) & 0o2000 == 0o2000)
     }
 
     @Test("A run that takes over has the checkpoints in files of its own, without parts of results")
