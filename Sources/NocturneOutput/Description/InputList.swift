@@ -4,7 +4,10 @@ import NocturneSystem
 /// Lists of inputs as text, one a line: the form of `--list` and of `retry.txt`.
 ///
 /// A line that starts with a quotation mark is a JSON string, so that every name can be listed, also one with a line feed.
-/// Empty lines and a byte-order mark are ignored.
+/// Empty lines and a byte-order mark are ignored. Names may have the line separators of Unicode: a line ends only with a line feed, a
+/// carriage return or both.
+///
+/// A list with null characters, as of `find -print0`, has them in place of line ends, and paths exactly as they are.
 public enum InputList {
     /// The line for a path, without its end.
     public static func line(for path: String) -> String {
@@ -17,7 +20,9 @@ public enum InputList {
 
     /// The paths that a text lists; lines that start with # are comments.
     public static func paths(in text: String) -> [String] {
-        text.withoutByteOrderMark.split(whereSeparator: \.isNewline).compactMap { line in
+        let text = text.withoutByteOrderMark
+        if text.utf8.contains(0) { return text.split(separator: "\0").map(String.init) }
+        return text.split { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.compactMap { line in
             if line.hasPrefix("\""), let value = try? JSONValue(parsing: Array(line.utf8)), let path = value.text {
                 return path
             }

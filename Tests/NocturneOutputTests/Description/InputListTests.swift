@@ -7,11 +7,26 @@ struct InputListTests {
         "A byte-order mark is no part of the first line; comments and empty lines are not paths",
         arguments: [
             "/in/a.nii\n/in/b.nii\n", "\u{FEFF}/in/a.nii\r\n\r\n/in/b.nii", "\u{FEFF}\"/in/a.nii\"\n/in/b.nii",
-            "\u{FEFF}# two\n/in/a.nii\n /in/b.nii \n",
+            "\u{FEFF}# two\n/in/a.nii\n /in/b.nii \n", "/in/a.nii\r/in/b.nii\r", "/in/a.nii\0/in/b.nii\0",
         ]
     )
     func paths(text: String) { #expect(InputList.paths(in: text) == ["/in/a.nii", "/in/b.nii"]) }
 
-    @Test("Every path comes back from its line", arguments: ["/in/a b", "#a", "\"a\"", " a ", "a\nb", "a\tb", "ä"])
+    @Test(
+        "Every path comes back from its line",
+        arguments: [
+            "/in/a b", "#a", "\"a\"", " a ", "a\nb", "a\r\nb", "a\tb", "ä", "a\u{85}b", "a\u{2028}b", "a\u{2029}",
+            "a\u{B}b",
+        ]
+    )
     func roundTrip(path: String) { #expect(InputList.paths(in: InputList.line(for: path)) == [path]) }
+
+    @Test("Only line feeds and carriage returns end a line")
+    func separators() { #expect(InputList.paths(in: "a\u{2028}b\nc\u{85}d\n") == ["a\u{2028}b", "c\u{85}d"]) }
+
+    @Test("Between null characters paths are exactly as they are, as find -print0 writes them")
+    func nullCharacters() {
+        let paths = ["/in/a\nb", " c ", "#d", "\"e\""]
+        #expect(InputList.paths(in: paths.map { $0 + "\0" }.joined()) == paths)
+    }
 }
