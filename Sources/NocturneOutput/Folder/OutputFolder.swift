@@ -136,6 +136,9 @@ public struct OutputFolder: Sendable {
         return Array(below.filter { OutputFolder($0).holdsBatch }.prefix(3))
     }
 
+    /// In bytes: SQLite takes 512 on Linux, eight of them for the endings of the files next to its database.
+    private static let longestJournalPath = 504
+
     /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
     /// else can put a link where something will be written.
     /// - Throws: ``BatchError`` naming what cannot be written.
@@ -146,6 +149,11 @@ public struct OutputFolder: Sendable {
                 path: "",
                 detail: "\(path) is not a folder. Name a folder for the results with --output"
             )
+        }
+        let excess = journal.utf8.count - OutputFolder.longestJournalPath
+        guard excess <= 0 else {
+            let fact = "the path \(path) is \(counted(excess, "byte")) too long for a batch"
+            throw BatchError(.outputUnwritable, path: "", detail: fact + ". Choose a shorter one with --output")
         }
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
