@@ -57,10 +57,11 @@ struct NameTests {
         for name in Self.names + ["v.nii"] {
             #expect(state(account, bench.input + "/" + name) == "completed", "\(name)")
         }
+        #expect(state(account, bench.input + "/M\\xE4use.nii") == "failed")
         #expect(reason(account, bench.input + "/M\\xE4use.nii") == "its name is not valid UTF-8; rename it")
         #expect(reason(account, bench.input + "/e\\xCC\\x81.nii").contains("the Unicode encoding of letters"))
         let why = try Tool(["why", bench.output, bench.input + "/M\\xE4use.nii"]).output
-        #expect(why.contains("next: rename the file, then `nocturne resume"), "\(why)")
+        #expect(why.contains("next: rename the file or folder, then `nocturne resume"), "\(why)")
         let top = try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)
         #expect(Set(top) == ["in", "out"])
         let items = Set(
@@ -82,6 +83,29 @@ struct NameTests {
         #expect(
             try self.account(bench, bench.folder("again").path).keys.map { $0 } == [bench.input + "/cut\nshort.nii"]
         )
+    }
+
+    @Test("of folders in another encoding are failures, until they are changed")
+    func otherEncoding() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let folder = bench.input + "/Mueller"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: bench.input + "/v.nii", toPath: folder + "/w.nii")
+        let bytes = Array((bench.input + "/M").utf8) + [0xFC] + Array("ller\0".utf8)
+        let latin = bytes.map { CChar(bitPattern: $0) }
+        #expect(rename(folder, latin) == 0)
+        #expect(try bench.run("--quiet").status == 3)
+        let shown = bench.input + "/M\\xFCller"
+        #expect(state(try account(bench), shown) == "failed")
+        // As a comment: the list could not be used with a path that does not exist.
+        let retry = try String(contentsOfFile: bench.output + "/retry.txt", encoding: .utf8)
+        #expect(retry.split(separator: "\n").allSatisfy { $0.hasPrefix("#") } && retry.contains("# " + shown))
+        #expect(rename(latin, folder) == 0)
+        #expect(try bench.run("--quiet").status == 0)
+        #expect(state(try account(bench), folder + "/w.nii") == "completed")
+        #expect(reason(try account(bench), shown) == "can be read now, or has another name")
+        #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
     @Test("in the patient's and the series' fields of DICOM make no folder of their own")
@@ -163,6 +187,7 @@ struct NameTests {
         let failed = try account(bench).values.filter { $0["state"] as? String == "failed" }
         #expect(failed.count == 1)
         #expect(failed.first?["reason"] as? String == "cannot be read: File name too long")
+        #expect((failed.first?["remedy"] as? String)?.contains("Rename the file or folder") == true)
         #expect(state(try account(bench), bench.input + "/v.nii") == "completed")
         #expect(try bench.run("--quiet").status == 0)
     }

@@ -75,7 +75,7 @@ package struct Reconciliation: Sendable {
         try await journal.findTakenFiles()
         try await journal.setAsideAbsent(
             all: descriptionChanged,
-            opened: .discovered(.vanished, "the folder is readable again"),
+            opened: .discovered(.vanished, "can be read now, or has another name"),
             partOfOther: .discovered(.partOfOther, "is now part of another item"),
             vanished: .discovered(.vanished, "no longer among the inputs"),
             at: time.wallClock.timestamp

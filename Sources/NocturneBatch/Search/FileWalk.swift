@@ -22,8 +22,9 @@ struct FileWalk {
         /// Whether inputs may be hidden behind it.
         let isFault: Bool
 
-        fileprivate init(path: String, code: FaultCode, reason: Sentence, isFault: Bool = false) {
-            (self.path, self.reason, self.isFault) = (path, .discovered(code, reason), isFault)
+        fileprivate init(path: String, code: FaultCode, reason: Sentence) {
+            (self.path, self.reason) = (path, .discovered(code, reason))
+            isFault = [.unreadable, .unusableName].contains(code)
         }
     }
 
@@ -167,9 +168,8 @@ struct FileWalk {
         unusable.append(
             UnusablePath(
                 path: path,
-                code: .unreadable,
-                reason: "cannot be read: \(String(cString: strerror(code)))",
-                isFault: true
+                code: code == ENAMETOOLONG ? .unusableName : .unreadable,
+                reason: "cannot be read: \(String(cString: strerror(code)))"
             )
         )
     }

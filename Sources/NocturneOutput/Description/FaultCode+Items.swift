@@ -12,7 +12,7 @@ extension FaultCode {
     public static let emptyFile = FaultCode("input", "empty")
     /// A pipe, a socket, a device or a dangling link.
     public static let notAFile = FaultCode("input", "notAFile")
-    /// The name is not valid UTF-8, or differs from another one only in how letters are encoded.
+    /// The name is not valid UTF-8, differs from another one only in how letters are encoded, or makes the path too long.
     public static let unusableName = FaultCode("input", "unusableName")
     /// This user may not read the file or folder, or the disk failed.
     public static let unreadable = FaultCode("input", "unreadable")

@@ -92,7 +92,8 @@ extension FaultCode {
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne resume OUT --failed`.",
         "disk.full": "Free space on the disk, or use a larger one, then use `nocturne resume OUT --failed`.",
-        "file.noPermission": "Allow this user to read the file, then use `nocturne resume OUT --failed`.",
+        "file.noPermission":
+            "Allow this user to read the file, and to change the folder of the result, then use `nocturne resume OUT --failed`.",
         "input.changed":
             "The file changed or was removed meanwhile: `nocturne resume OUT` processes what is there now.",
         "input.changedSincePlan":
@@ -127,7 +128,7 @@ extension FaultCode {
         "input.unknownFormat":
             "Convert or unpack the file, then use `nocturne resume OUT`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne resume OUT --failed`.",
-        "input.unusableName": "Rename the file, then use `nocturne resume OUT`.",
+        "input.unusableName": "Rename the file or folder, then use `nocturne resume OUT`.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":

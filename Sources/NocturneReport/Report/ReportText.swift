@@ -88,7 +88,8 @@ package struct ReportText {
                 let comment = "# \(reason.code)\(stage): \(reason.text). \(reason.code.remedy)"
                 text += EventText.printable(comment).replacing("\n", with: " ") + "\n"
             }
-            text += InputList.line(for: item.path) + "\n"
+            // By a name that cannot be used the file is not found, and the whole list would be refused.
+            text += (item.reason?.code == .unusableName ? "# " : "") + InputList.line(for: item.path) + "\n"
         }
         return text
     }

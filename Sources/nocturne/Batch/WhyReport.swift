@@ -183,7 +183,7 @@ struct WhyReport: Encodable {
         case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
         // Its name is shown with the numbers of bytes, by which the file is not found.
         case _ where item.reason?.code == .unusableName:
-            "rename the file, then `\(folder.retrial)` processes it"
+            "rename the file or folder, then `\(folder.retrial)` processes it"
         case _ where source == .gone:
             "nothing until its source exists again; `nocturne forget \(folder.argument) \(ShellWord.quoted(item.name))` removes it"
         case .pending, .started: "`\(folder.continuation)` processes it"
