@@ -100,7 +100,7 @@ extension BatchVerification {
     /// - Returns: the items that have lost files which show their results.
     private func checkReport(names: [String], _ report: inout VerificationReport) -> Set<String> {
         guard FileSystem.kind(output.report) == .file else {
-            report.add(output.report, "is missing")
+            report.add(output.report, Self.absence(of: output.report))
             return []
         }
         report.filesChecked += 1
@@ -108,7 +108,9 @@ extension BatchVerification {
         guard let head = readBatch(&report) else { return [] }
         let completed = Set(head.items.filter { $0.state == ItemState.completed.rawValue }.map(\.item))
         for name in completed.subtracting(names).sorted() {
-            report.add(output.item(name), "is missing: batch.json has the item as completed")
+            // In a folder that this user cannot open no result is found.
+            let absence = Self.absence(of: output.item(name) + "/result.json")
+            report.add(output.item(name), "\(absence): batch.json has the item as completed")
         }
         for name in names where !completed.contains(name) {
             // A note: the report of a run that was killed is older than its last results.

@@ -14,7 +14,7 @@ extension BatchVerification {
     ) throws -> [Int: BatchEvent.Kind]? {
         let path = output.events
         guard FileSystem.kind(path) == .file else {
-            report.add(path, "is missing")
+            report.add(path, Self.absence(of: path))
             return nil
         }
         report.filesChecked += 1

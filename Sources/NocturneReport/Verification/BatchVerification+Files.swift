@@ -1,3 +1,4 @@
+import Glibc
 package import NocturneJournal
 package import NocturneSystem
 
@@ -15,7 +16,7 @@ extension BatchVerification {
             try flag.check()
             let path = folder + "/" + file.path
             switch FileSystem.kind(path) {
-            case .nothing: report.add(path, "is missing")
+            case .nothing: report.add(path, Self.absence(of: path))
             case .folder, .other: report.add(path, "is not a regular file")
             case .file:
                 do {
@@ -40,6 +41,13 @@ extension BatchVerification {
         return whole
     }
 
+    /// What is wrong with a file or folder where it was not found: it is missing, or this user cannot look there.
+    package static func absence(of path: String) -> String {
+        var status = stat()
+        guard lstat(path, &status) != 0, ![ENOENT, ENOTDIR].contains(errno) else { return "is missing" }
+        return "cannot be read: \(errnoText())"
+    }
+
     /// Files that Nocturne did not write are not faults: reviewers may put theirs next to a result.
     func noteForeignFiles(
         _ name: String,
@@ -58,7 +66,7 @@ extension BatchVerification {
     /// The one file that is not recorded, as it differs between runs.
     func checkRun(_ folder: String, _ report: inout VerificationReport) {
         let path = folder + "/run.json"
-        guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
+        guard FileSystem.kind(path) == .file else { return report.add(path, Self.absence(of: path)) }
         do {
             let faults = try JSONSchema.run.faults(in: try FileSystem.read(path))
             if let first = faults.first { report.add(path, "does not match its schema: \(first)") }

@@ -46,7 +46,7 @@ extension BatchVerification {
         for name in promised.sorted() {
             let path = output.path + "/" + name
             guard FileSystem.kind(path) == .file else {
-                report.add(path, "is missing")
+                report.add(path, Self.absence(of: path))
                 continue
             }
             report.filesChecked += 1
@@ -67,7 +67,7 @@ extension BatchVerification {
         for file in ReportText.File.allCases where file.belongs(to: expected) {
             let path = file.path(in: output)
             guard FileSystem.kind(path) == .file else {
-                report.add(path, "is missing")
+                report.add(path, Self.absence(of: path))
                 continue
             }
             comparisons.append(FileComparison(file, path))

@@ -162,7 +162,7 @@ public struct BatchVerification: Sendable {
         let folder = output.item(item.name)
         guard FileSystem.kind(folder) == .folder else {
             let isThere = FileSystem.kind(folder) != .nothing
-            checked.report.add(folder, isThere ? "is not a folder" : "is missing")
+            checked.report.add(folder, isThere ? "is not a folder" : Self.absence(of: folder))
             return checked
         }
         if product.files.isEmpty { checked.report.add(folder, "the journal records no files") }

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
