@@ -22,6 +22,15 @@ static void open_standard_descriptors(void) {
     if (descriptor > 2) syscall(SYS_close, descriptor);
 }
 
+/* Swift reads the command line from /proc, and finds no arguments, or traps, where it is not mounted. */
+static void require_proc(void) {
+    static const char message[] =
+        "nocturne: /proc cannot be read, and is needed. Mount it (mount -t proc proc /proc), then repeat the command\n";
+    if (syscall(SYS_faccessat, AT_FDCWD, "/proc/self/cmdline", R_OK) == 0) return;
+    (void)!syscall(SYS_write, 2, message, sizeof message - 1);
+    syscall(SYS_exit_group, 1);
+}
+
 static char blas_variable[] = "OPENBLAS_NUM_THREADS=1";
 
 static int has_name(const char *entry, const char *name) { return strncmp(entry, name, strlen(name)) == 0; }
@@ -43,7 +52,7 @@ static int limit_blas_threads(char **envp) {
 
 /* OpenBLAS starts one thread per core when it is loaded, each with some memory, unless the environment limits the
    number. Nocturne calls it from its own threads. Where the environment cannot be changed before OpenBLAS reads it, the
-   program executes itself again with one that has the variable; without /proc it continues unchanged. */
+   program executes itself again with one that has the variable; if that fails, it continues unchanged. */
 static void prepare_blas(char **argv, char **envp) {
     if (limit_blas_threads(envp)) return;
     size_t count = 0;
@@ -58,6 +67,7 @@ static void prepare_blas(char **argv, char **envp) {
 static void start(int argc, char **argv, char **envp) {
     (void)argc;
     open_standard_descriptors();
+    require_proc();
 #ifndef IS_SANITIZED
     prepare_blas(argv, envp);
 #endif

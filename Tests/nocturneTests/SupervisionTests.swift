@@ -80,6 +80,15 @@ struct SupervisionTests {
         #expect(!FileSystem.exists(bench.output), "\(tool.errors)")
     }
 
+    @Test("Without /proc the program ends with 1, and names it")
+    func withoutProc() throws {
+        // Only root can take it away, and not in every container.
+        guard Tool.answers("unshare", ["-m", "umount", "-l", "/proc"]) else { return }
+        let command = "umount -l /proc && exec \"$0\" --version"
+        let tool = try Tool(["-m", "sh", "-c", command, Tool.path], program: "unshare")
+        #expect(tool.status == 1 && tool.errors.contains("/proc cannot be read"), "\(tool.errors)")
+    }
+
     @Test("The supervisor starts no threads of a library")
     func light() throws {
         let run = try BackgroundTool(try bench(), fault: "item.stage:1:delay-300")
