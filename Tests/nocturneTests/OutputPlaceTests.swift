@@ -53,6 +53,18 @@ struct OutputPlaceTests {
         #expect(try names(bench.output) == ["notes.txt"])
     }
 
+    @Test("a folder that is moved ends a watch with a code of its own", arguments: ["run", "watch"])
+    func moved(command: String) throws {
+        let bench = try ToolBench()
+        for name in ["v.nii", "w.nii"] { try bench.addVolume(name, 8, 8, 8) }
+        let moving = "mv '\(bench.output)' '\(bench.folder("moved").path)'"
+        let settle = command == "watch" ? ["--settle", "0"] : []
+        let options = ["--model", bench.model(), "--output", bench.output, "--threads", "1", "--on-item", moving]
+        let tool = try Tool([command, bench.input] + options + settle)
+        #expect(tool.status == (command == "watch" ? 74 : 75), "\(tool.errors)")
+        #expect(tool.errors.contains("Continue with: nocturne resume"), "\(tool.errors)")
+    }
+
     @Test("a batch that was begun is never removed")
     func kept() throws {
         let bench = try ToolBench()

@@ -43,7 +43,7 @@ extension EngineCommand {
     func description() async throws -> BatchDescription { try await ExistingBatch.continued(folder) }
 
     func exitCode(after code: NocturneExit) -> NocturneExit {
-        [.unsuitableMachine, .tripped].contains(code) ? .stoppedEarly : code
+        [.unsuitableMachine, .tripped, .cannotContinue].contains(code) ? .stoppedEarly : code
     }
     func engineEnded(with code: NocturneExit) {}
 
@@ -82,8 +82,8 @@ extension EngineCommand {
         case .engineHangs:
             Terminal.printUrgently("once it has ended, continue with: \(folder.continuation)")
             // The engine keeps the output folder locked until it ends, so a scheduler has to try again later.
-            engineEnded(with: .stoppedEarly)
-            throw NocturneExit.stoppedEarly
+            engineEnded(with: .cannotContinue)
+            throw exitCode(after: .cannotContinue)
         case .failed: throw NocturneExit.internalError
         }
     }

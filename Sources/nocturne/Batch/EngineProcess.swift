@@ -148,7 +148,8 @@ struct EngineProcess {
         )
         writeTrace()
         // A user's command gets the exit code of the whole program, not the one between engine and supervisor.
-        await hooks?.batchEnded(outcome.counts, code: (code == .tripped ? .stoppedEarly : code).rawValue)
+        let isInternal = code == .tripped || code == .cannotContinue && request.watch == nil
+        await hooks?.batchEnded(outcome.counts, code: (isInternal ? .stoppedEarly : code).rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
 
@@ -242,7 +243,7 @@ struct EngineProcess {
                     remarks: outcome.remarks
                 )
             )
-            if [.interrupted, .terminated, .stoppedEarly].contains(code) {
+            if [.interrupted, .terminated, .stoppedEarly, .cannotContinue].contains(code) {
                 Terminal.printMessage("Continue with: \(request.output.continuation)")
             }
         } else if let remarks = outcome.remarks {

@@ -129,8 +129,8 @@ struct Run: EngineCommand {
         switch code {
         // A scheduler that sees 3 may repeat the task, and the same items would fail again.
         case .someFailed: cluster.failedItemsOk ? .allCompleted : code
-        // Both are only for the supervisor in this process; what is documented for users and schedulers is 75.
-        case .unsuitableMachine, .tripped: .stoppedEarly
+        // These are only for the supervisor in this process; what is documented for users and schedulers is 75.
+        case .unsuitableMachine, .tripped, .cannotContinue: .stoppedEarly
         default: code
         }
     }

@@ -92,6 +92,11 @@ struct Watch: EngineCommand {
 
     func check() throws { try batch.check() }
 
+    /// A service manager starts a watch again that could not continue, but not one whose end was asked for.
+    func exitCode(after code: NocturneExit) -> NocturneExit {
+        [.unsuitableMachine, .tripped].contains(code) ? .stoppedEarly : code
+    }
+
     func description() async throws -> BatchDescription { try await batch.description(continuing: folder) }
 
     func run() async throws {

@@ -13,6 +13,9 @@ enum NocturneExit: Int32, Error {
     case someFailed = 3
     /// No input was found, or nothing was completed although nothing failed.
     case nothingMatched = 4
+    /// A watch that could not continue, since its output folder is lost or its disk full (EX_IOERR): starting it again makes sense.
+    /// Other commands exit with ``stoppedEarly``.
+    case cannotContinue = 74
     /// Stopped early, safe to resume (EX_TEMPFAIL).
     case stoppedEarly = 75
     /// Between an engine and its supervisor alone, which exits with ``stoppedEarly``: another machine can do it.
@@ -60,7 +63,7 @@ enum NocturneExit: Int32, Error {
         if isTripped {
             self = .tripped
         } else if givenUp != nil {
-            self = .stoppedEarly
+            self = .cannotContinue
         } else if counts.notReached > 0 && mode == .draining {
             // A drained run leaves items on purpose, for another one.
             self = .stoppedEarly
