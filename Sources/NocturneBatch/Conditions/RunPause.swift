@@ -24,10 +24,10 @@ public struct RunPause: Codable, Sendable, Hashable {
         self.awaitsApproval = awaitsApproval
     }
 
-    /// As in "since 2026-11-24 13:00:00, until 2026-11-24 18:00:00", in local time.
+    /// As in "since 2026-11-24 13:00:00 CET, until 2026-11-24 18:00:00 CET", in local time.
     public var text: String {
-        let end = awaitsApproval ? "the pilot is approved" : until.map { WallTime(seconds: $0).localText }
-        return "since \(WallTime(seconds: since).localText)" + (end.map { ", until \($0)" } ?? "")
+        let end = awaitsApproval ? "the pilot is approved" : until.map { WallTime(seconds: $0).zonedText }
+        return "since \(WallTime(seconds: since).zonedText)" + (end.map { ", until \($0)" } ?? "")
     }
 
     /// The command that ends it.

@@ -46,6 +46,13 @@ public struct WallTime: Sendable, Hashable, Comparable {
         return "\(day) \(time)"
     }
 
+    /// The same with the zone, for moments that people compare with their clocks: `2026-11-24 18:00:00 CET`.
+    public var zonedText: String {
+        var (seconds, parts) = (time_t(seconds), tm())
+        _ = localtime_r(&seconds, &parts)
+        return localText + (parts.tm_zone.map { " " + String(cString: $0) } ?? "")
+    }
+
     /// Day and time of the day.
     /// - Parameter divide: `gmtime_r` or `localtime_r`.
     private func texts(

@@ -54,7 +54,7 @@ struct Pause: AsyncParsableCommand {
         let now = Program.time.wallClock.seconds
         let end = duration?.seconds.map { now + $0 } ?? WorkingHours(finishBy: until).deadline(after: now)
         let pause = RunPause(since: now, until: end, releasesMemory: releaseMemory)
-        let limit = end.map { " until \(WallTime(seconds: $0).localText)" } ?? ""
+        let limit = end.map { " until \(WallTime(seconds: $0).zonedText)" } ?? ""
         let request = SentRequests(folder: folder, action: .pause(pause), what: "pause\(limit)")
         try await request.sendAndPrint(advice: "Continue with: nocturne continue \(folder.argument)")
     }

@@ -19,6 +19,16 @@ struct TimestampTests {
         #expect(Date(timestamp: time.timestamp)?.timeIntervalSince1970 == 1_772_323_199.125)
     }
 
+    @Test("A moment in local time names its zone")
+    func zone() {
+        let time = WallTime(seconds: 1_772_323_199)
+        var (seconds, parts) = (time_t(1_772_323_199), tm())
+        localtime_r(&seconds, &parts)
+        var zone = [CChar](repeating: 0, count: 64)
+        let count = strftime(&zone, 64, "%F %T %Z", &parts)
+        #expect(time.zonedText == String(decoding: zone.prefix(count).map { UInt8($0) }, as: UTF8.self))
+    }
+
     @Test("Any other text is not a timestamp", arguments: ["", "yesterday", "2026-11-29", "2026-11-29T10:00:00"])
     func others(text: String) { #expect(Date(timestamp: text) == nil) }
 }
