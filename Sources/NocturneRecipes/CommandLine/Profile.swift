@@ -28,8 +28,11 @@ package struct Profile: Sendable {
         } catch {
             throw ValidationError(error.unreadable("the profile \(name)", option: "--profile"))
         }
-        guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ValidationError("the profile \(name) is not a text in UTF-8")
+        }
+        guard !bytes.contains(0) else {
+            throw ValidationError("the profile \(name) has null characters. Save it as a text")
         }
         self.init(text: text, name: name)
         let isName = { (option: String) in option.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
