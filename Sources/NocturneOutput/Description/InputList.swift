@@ -18,6 +18,19 @@ public enum InputList {
         return isPlain ? path : (try? StableJSON.text(path)) ?? path
     }
 
+    /// The text of a list, as it was read.
+    /// - Parameter name: names the list in messages.
+    /// - Throws: ``BatchError`` with the first line that is not UTF-8, as of a list that was saved as UTF-16.
+    public static func text(_ bytes: [UInt8], of name: String) throws(BatchError) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let number = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
+        let detail =
+            "line \(number + 1) of \(name) is not valid UTF-8: \(FileSystem.escaped(lines[number].prefix(200))). "
+            + "Save the list as UTF-8; a file whose name is not UTF-8 has to be renamed"
+        throw BatchError(.inputMissing, path: "", detail: detail)
+    }
+
     /// The paths that a text lists; lines that start with # are comments.
     public static func paths(in text: String) -> [String] {
         let text = text.withoutByteOrderMark

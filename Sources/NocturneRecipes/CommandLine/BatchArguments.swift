@@ -82,12 +82,17 @@ extension BatchArguments {
     }
 
     private func text(ofList list: String) throws -> String {
-        if list == "-" { return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
-        do {
-            return String(decoding: try FileSystem.read(list, limit: 1 << 30, accepts: .filesAndStreams), as: UTF8.self)
-        } catch {
-            throw BatchError(.inputMissing, path: "", detail: error.unreadable("the list \(list)", option: "--list"))
+        let name = list == "-" ? "standard input" : "the list \(list)"
+        if list == "-" {
+            return try InputList.text(Array(FileHandle.standardInput.readDataToEndOfFile()), of: name)
         }
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read(list, limit: 1 << 30, accepts: .filesAndStreams)
+        } catch {
+            throw BatchError(.inputMissing, path: "", detail: error.unreadable(name, option: "--list"))
+        }
+        return try InputList.text(bytes, of: name)
     }
 
     /// Reads the files named by options, so that mistakes are reported before processing starts.

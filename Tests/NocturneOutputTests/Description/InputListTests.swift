@@ -21,6 +21,18 @@ struct InputListTests {
     )
     func roundTrip(path: String) { #expect(InputList.paths(in: InputList.line(for: path)) == [path]) }
 
+    @Test("A list in another encoding is refused with the line")
+    func encodings() throws {
+        #expect(try InputList.text(Array("/in/ä\n".utf8), of: "the list x") == "/in/ä\n")
+        let latin = Array("/in/a\n/in/M".utf8) + [0xFC] + Array("ller\n/in/b\n".utf8)
+        #expect { try InputList.text(latin, of: "the list x") } throws: {
+            "\($0)".contains("line 2 of the list x is not valid UTF-8: /in/M\\xFCller. Save the list as UTF-8")
+        }
+        #expect { try InputList.text([0xFF, 0xFE, 0x2F, 0, 0x0A, 0], of: "standard input") } throws: {
+            "\($0)".contains("line 1 of standard input is not valid UTF-8: \\xFF\\xFE/\\x00.")
+        }
+    }
+
     @Test("Only line feeds and carriage returns end a line")
     func separators() { #expect(InputList.paths(in: "a\u{2028}b\nc\u{85}d\n") == ["a\u{2028}b", "c\u{85}d"]) }
 
