@@ -33,6 +33,9 @@ struct StandardOutputTests {
             ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--dry-run"],
         ]
         for command in commands { try checkFault(command) }
+        // Events of runs, whose queue is flushed at the end.
+        try checkFault(["run", bench.input, "--model", bench.model(), "--output", bench.output, "--json"])
+        try checkFault(["resume", bench.output, "--json"])
     }
 
     @Test("is no fault of the events that a trace is made of")

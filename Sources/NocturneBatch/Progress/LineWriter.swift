@@ -92,7 +92,7 @@ extension LineWriter {
         name: "stderr",
         limit: terminalLimit,
         notice: { Array("(\(counted($0, "line")) left out, since the output was not read in time)\n".utf8) },
-        write: { writeAll($0, to: 2) }
+        write: { _ = writeAll($0, to: 2) }
     )
 
     /// Events as JSON lines.
@@ -105,11 +105,21 @@ extension LineWriter {
             event.time = SystemTime().wallClock.timestamp
             return (try? StableJSON.encodeLine(event)) ?? []
         },
-        write: { writeAll($0, to: 1) }
+        write: { line in
+            let code = writeAll(line, to: 1)
+            // The reader, such as head, wants no more.
+            if code != 0, code != EPIPE { fault.withLock { $0 = $0 ?? code } }
+        }
     )
 
-    /// What cannot be written is lost: the error cannot be reported to anyone.
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
+    private static let fault = Mutex<Int32?>(nil)
+
+    /// The system's code where events could not be written to standard output, as on a full disk.
+    package static var standardOutputFault: Int32? { fault.withLock { $0 } }
+
+    /// What cannot be written is lost.
+    /// - Returns: the system's code; 0 where all was written.
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         bytes.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {
@@ -121,9 +131,10 @@ extension LineWriter {
                     continue
                 }
                 if written < 0 && errno == EINTR { continue }
-                guard written > 0 else { return }
+                guard written > 0 else { return written < 0 ? errno : EIO }
                 offset += written
             }
+            return 0
         }
     }
 }

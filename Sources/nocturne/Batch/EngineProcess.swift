@@ -252,6 +252,12 @@ struct EngineProcess {
                 Terminal.printMessage("\(text). Report: \(request.output.report)")
             }
         }
+        // As of every command. A run that was stopped keeps the code by which it is continued.
+        if show.json, [.allCompleted, .someFailed, .nothingMatched].contains(code),
+            let fault = LineWriter.standardOutputFault
+        {
+            throw FileSystemError(.write, path: "standard output", code: fault)
+        }
         // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }
     }
