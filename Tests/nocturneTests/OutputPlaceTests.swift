@@ -65,6 +65,16 @@ struct OutputPlaceTests {
         #expect(tool.errors.contains("Continue with: nocturne resume"), "\(tool.errors)")
     }
 
+    @Test("a limit on the size of files is named where the journal reaches it")
+    func sizeLimit() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        // In units of 512 or 1024 bytes.
+        let script = "ulimit -f 20; exec \"$0\" run \"$1\" --model \"$2\" --output \"$3\""
+        let tool = try Tool(["-c", script, Tool.path, bench.input, bench.model(), bench.output], program: "sh")
+        #expect(tool.status == 1 && tool.errors.contains("): raise ulimit -f)"), "\(tool.errors)")
+    }
+
     @Test("a batch that was begun is never removed")
     func kept() throws {
         let bench = try ToolBench()

@@ -46,14 +46,17 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             case .SQLITE_BUSY: EAGAIN
             default: (error as? any SystemCallError)?.systemCode
             }
+        // SQLite has one code for both.
+        let limit = (error as? DatabaseError)?.resultCode == .SQLITE_IOERR ? FileSystem.sizeLimit : nil
+        let fact = limit.map { " (files of this process are limited to \(ByteCount($0)): raise ulimit -f)" } ?? ""
         if Self.isDamage(error) {
             self.init(unusable: path, because: "the journal is damaged (\(error))")
         } else if let path {
             let advice =
                 "check that this user may write the file and its folder, that the disk has space, and that the disk works"
-            self.init(.unusable, detail: "\(path): \(error). Next step: \(advice)", systemCode: systemCode)
+            self.init(.unusable, detail: "\(path): \(error)\(fact). Next step: \(advice)", systemCode: systemCode)
         } else {
-            self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
+            self.init(.failed, detail: "the journal cannot be written: \(error)\(fact)", systemCode: systemCode)
         }
     }
 

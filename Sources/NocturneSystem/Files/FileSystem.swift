@@ -75,6 +75,14 @@ public enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// The largest size in bytes of a file that this process may write (`ulimit -f`); nil without a limit.
+    public static var sizeLimit: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return nil }
+        // The largest number stands for no limit.
+        return Int(exactly: limit.rlim_cur)
+    }
+
     /// Whether something is there; links are followed.
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
