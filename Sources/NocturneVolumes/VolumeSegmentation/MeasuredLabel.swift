@@ -100,27 +100,6 @@ extension SegmentationResult.Source {
     }
 }
 
-/// In which units images are measured.
-enum ImageUnit {
-    /// Of intensities of images other than PET: Hounsfield units where the header states that the image is a CT with such
-    /// values, otherwise whatever the values of the image mean after the header's scaling. For PET see ``MeasuredUnit``.
-    static func name(of image: VolumeSource?) -> String { image?.isHounsfield == true ? "HU" : unknown }
-
-    /// Where a header does not state it.
-    static let unknown = "image value"
-    /// Of standardized uptake values.
-    static let suv = "g/ml"
-    /// Of activity concentrations, of which there is no standardized uptake value.
-    static let activity = "Bq/ml"
-
-    /// The spacing of the voxels as rows of the image itself, along its first, second and third axis.
-    static func spacingRows(_ spacing: [Double]) -> [Statistic] {
-        zip(["spacingI", "spacingJ", "spacingK"], spacing).map {
-            Statistic(label: "image", measure: $0, value: ($1 * 1e6).rounded() / 1e6, unit: "mm")
-        }
-    }
-}
-
 /// The labels of a result in lists.
 enum LabelFacts {
     /// How many labels there are, and the volumes of the largest two: `5 of 5 labels: liver 1510 ml, spleen 214 ml`.

@@ -1,7 +1,29 @@
 import NocturneConcurrency
 import NocturneFormats
+import NocturneJournal
 import NocturnePostprocess
 import NocturneSystem
+
+/// In which units images are measured.
+enum ImageUnit {
+    /// Of intensities of images other than PET: Hounsfield units where the header states that the image is a CT with such
+    /// values, otherwise whatever the values of the image mean after the header's scaling. For PET see ``MeasuredUnit``.
+    static func name(of image: VolumeSource?) -> String { image?.isHounsfield == true ? "HU" : unknown }
+
+    /// Where a header does not state it.
+    static let unknown = "image value"
+    /// Of standardized uptake values.
+    static let suv = "g/ml"
+    /// Of activity concentrations, of which there is no standardized uptake value.
+    static let activity = "Bq/ml"
+
+    /// The spacing of the voxels as rows of the image itself, along its first, second and third axis.
+    static func spacingRows(_ spacing: [Double]) -> [Statistic] {
+        zip(["spacingI", "spacingJ", "spacingK"], spacing).map {
+            Statistic(label: "image", measure: $0, value: ($1 * 1e6).rounded() / 1e6, unit: "mm")
+        }
+    }
+}
 
 /// The unit in which intensities of an image are given, and the factor from the image's values to it.
 struct MeasuredUnit: Sendable {
@@ -88,25 +110,5 @@ struct MeasuredUnit: Sendable {
             regions.regions[place].1.intensity = regions.regions[place].1.intensity.map { applied(to: $0) }
         }
         return regions
-    }
-}
-
-extension SegmentationResult {
-    /// How values of a PET image became standardized uptake values.
-    struct SUV: Codable {
-        let kind: String
-        /// From the values of the image to g/ml.
-        let factor: Double
-        /// Units (0054,1001) of the image.
-        let storedUnits: String
-        /// Of the radionuclide; absent where the factor does not depend on it.
-        let halfLifeSeconds: Double?
-
-        init(_ factor: SUVFactor) {
-            kind = "body weight"
-            self.factor = factor.value
-            storedUnits = factor.units
-            halfLifeSeconds = factor.halfLife
-        }
     }
 }
