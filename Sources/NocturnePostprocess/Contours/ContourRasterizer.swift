@@ -116,11 +116,7 @@ public enum ContourRasterizer {
             try scope.check()
             let places = contour.map { inverse($0) }
             // For larger values, differences and products could overflow.
-            guard
-                places.allSatisfy({
-                    abs($0.x) < maximumPosition && abs($0.y) < maximumPosition && abs($0.z) < maximumPosition
-                })
-            else {
+            guard places.allSatisfy({ place in (0..<3).allSatisfy { abs(place[$0]) < maximumPosition } }) else {
                 summary.offSlices += 1
                 continue
             }
