@@ -28,8 +28,8 @@ public struct DICOMSeries: Sendable {
     public var problem: DICOMReadError?
     /// Remarks for the report that do not prevent reading.
     public var notes: [Note] = []
-    /// Of a part of a PET series: from the first acquisition of the series to the first one of this part. 0 for all others.
-    public var secondsIntoScan = 0.0
+    /// Of a part of a PET series: from the first acquisition of the series to the first one of this part. Nil for all others.
+    public var secondsIntoScan: Double?
 
     static func files(of slices: [DICOMSlice]) -> [String] {
         var known: Set<String> = []

@@ -11,7 +11,7 @@ extension DICOMSeries {
         return parts.map { part in
             guard part.modality == "PT" else { return part }
             var part = part
-            if let first, let own = firstAcquisition(part.slices) {
+            if parts.count > 1, let first, let own = firstAcquisition(part.slices) {
                 part.secondsIntoScan = (own - first).remainder(dividingBy: PETHeader.Moment.secondsOfDay)
             }
             if part.problem == nil, let note = note(part.slices, among: counts) { part.notes.append(note) }

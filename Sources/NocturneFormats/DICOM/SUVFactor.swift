@@ -7,7 +7,7 @@ internal import Glibc
 /// injection to that time; with ADMIN, both are those at the injection.
 ///
 /// The scan starts at the time of the series. Where that is after the first acquisition, as in series that were made afterwards, it
-/// starts at the time that GE states, else at that from which FrameReferenceTime counts, else at the first acquisition.
+/// starts at the time that GE states, else at that from which FrameReferenceTime of all slices counts, else at the first acquisition.
 public struct SUVFactor: Sendable, Hashable {
     /// Multiplies the values of the image.
     public let value: Double

@@ -41,7 +41,7 @@ package struct VolumeSource: ItemSource {
     var timePoint: TimePoint?
     /// Number of voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
-    /// Of a part of a PET series, as ``DICOMSeries/secondsIntoScan``; nil for 0.
+    /// Of a part of a PET series, as ``DICOMSeries/secondsIntoScan``; nil for all others.
     var secondsIntoScan: Double?
     /// What the values of a CT are that are not in Hounsfield units; nil for all other images.
     var valueType: String?
@@ -126,7 +126,7 @@ extension VolumeSource {
         window = DisplayRange(series)
         slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files)
         storedVoxels = series.correction?.storedShape.count
-        secondsIntoScan = series.secondsIntoScan == 0 ? nil : series.secondsIntoScan
+        secondsIntoScan = series.secondsIntoScan
         valueType = series.otherValueType
         notes = series.notes.isEmpty ? nil : series.notes
     }

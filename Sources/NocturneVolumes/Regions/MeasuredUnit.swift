@@ -49,11 +49,7 @@ struct MeasuredUnit: Sendable {
             self.init(image)
             return
         }
-        let header = try PETHeader(
-            paths: image.files,
-            secondsIntoScan: image.secondsIntoScan ?? 0,
-            scope: scope
-        )
+        let header = try PETHeader(paths: image.files, secondsIntoScan: image.secondsIntoScan, scope: scope)
         switch Result(catching: { () throws(SUVFactor.Refusal) in try SUVFactor(header) }) {
         case .success(let factor): self.init(ImageUnit.suv, factor, header.notes)
         case .failure(let refusal):

@@ -101,6 +101,51 @@ struct PETSeriesTests {
         #expect(throws: SUVFactor.Refusal.self) { try frame("early", "180000") }
     }
 
+    /// By hand, as above: 304 s after the start is 304,000 ms + 89,858 ms.
+    @Test("Slices whose frames give different starts have that of the first acquisition, in every order")
+    func disagreeingFrames() throws {
+        typealias Frame = (time: String, reference: String)
+        func found(_ frames: [Frame]) throws -> Double {
+            try minutes(
+                header(
+                    frames.enumerated().flatMap { index, frame in
+                        slices(1, from: index + 1, time: frame.time) { set in
+                            set.text(0x0018_1242, "IS", "180000")
+                            set.text(0x0054_1300, "DS", frame.reference)
+                        }
+                    }
+                )
+            )
+        }
+        // One time for all beds, and the time of each frame from its own start.
+        let shared: [Frame] = [("100000", "910000"), ("100000", "0"), ("100000", "304000")]
+        let own: [Frame] = [("100500", "89858"), ("101000", "89858"), ("100000", "89858")]
+        for frames in [shared, shared.reversed(), own, own.reversed()] {
+            #expect(try abs(found(frames) - 60) < 1e-5)
+        }
+        let agreeing: [Frame] = [("101504", "993858"), ("101000", "689858")]
+        for frames in [agreeing, agreeing.reversed()] { #expect(try abs(found(frames) - 60) < 1e-5) }
+    }
+
+    @Test("Frames that are parts of a series with one AcquisitionTime have that as the start of the scan")
+    func sharedTime() throws {
+        let files = ["89858", "389858"].enumerated().flatMap { frame, reference in
+            slices(4, from: 1 + 4 * frame, time: "100000") { set in
+                set.text(0x0020_0100, "IS", "\(frame + 1)")
+                set.text(0x0018_1242, "IS", "180000")
+                set.text(0x0054_1300, "DS", reference)
+            }
+        }
+        try withScan(shuffledFiles(files)) { scan in
+            #expect(scan.series.map(\.secondsIntoScan) == [0, 0])
+            for series in scan.series {
+                let seconds = series.secondsIntoScan
+                let header = try PETHeader(paths: series.files, secondsIntoScan: seconds, scope: .serial())
+                #expect(try abs(minutes(header) - 60) < 1e-6, "\(series.part ?? "")")
+            }
+        }
+    }
+
     @Test("All frames of a series have the factor of the first one, and so the mean of equal values")
     func frames() throws {
         let times = ["100000", "100500", "101000"]
