@@ -45,7 +45,7 @@ public struct PETHeader: Sendable, Hashable {
     public var series: Moment?
     /// Of the slice that was acquired first.
     public var acquisition: Moment?
-    /// The start of the scan as GE states it, (0009,xx0D) in the block of GEMS_PETD_01.
+    /// The start of the scan as GE states it, (0009,xx0D) in the block of GEMS_PETD_01; nil where slices state several.
     public var scannerStart: Moment?
     /// The start of the scan by the frames: AcquisitionTime - FrameReferenceTime (0054,1300) + the time of the mean count rate in the
     /// frame. Nil where FrameReferenceTime or ActualFrameDuration (0018,1242) of a slice is missing or 0, and where slices do not agree.
@@ -84,6 +84,8 @@ extension PETHeader {
         differingElement = headers.lazy.compactMap { $0.difference(from: first) }.first
         acquisition = headers.compactMap(\.acquisition).min { $0.isBefore($1) }?.adding(-(secondsIntoScan ?? 0))
         frameStart = secondsIntoScan == nil ? Self.commonFrameStart(headers) : nil
+        let scannerStarts = Set(headers.compactMap(\.scannerStart))
+        scannerStart = scannerStarts.count == 1 ? scannerStarts.first : nil
     }
 
     /// The start of the scan that the frames of all slices give, within a minute; nil where they do not. Then FrameReferenceTime counts
@@ -95,10 +97,11 @@ extension PETHeader {
     }
 
     /// The first element that another header states differently; nil for none. Slices are acquired one after the other: the
-    /// acquisition and the frame are not compared.
+    /// acquisition, the frame and the start that GE states are not compared.
     private func difference(from other: PETHeader) -> String? {
         var same = self
         (same.acquisition, same.frameStart) = (other.acquisition, other.frameStart)
+        same.scannerStart = other.scannerStart
         guard same != other else { return nil }
         return Self.namedElements.first { !$0.isSame(self, other) }?.name ?? "the notation of an element"
     }
@@ -121,7 +124,6 @@ extension PETHeader {
                 { ($0.injection, $0.statesOneInjection) == ($1.injection, $1.statesOneInjection) }
             ),
             ("SeriesDate (0008,0021) or SeriesTime (0008,0031)", { $0.series == $1.series }),
-            ("the start of the scan of GE (0009,xx0D)", { $0.scannerStart == $1.scannerStart }),
             ("the SUV factor of Philips (7053,xx00)", { $0.philipsSUVFactor == $1.philipsSUVFactor }),
             ("the activity factor of Philips (7053,xx09)", { $0.philipsActivityFactor == $1.philipsActivityFactor }),
         ]

@@ -81,6 +81,27 @@ struct PETSeriesTests {
         #expect(try abs(minutes(first) - 65) < 1e-6)
     }
 
+    /// The start that GE states in each of three slices, and the minutes to it, or to the first acquisition at 10:10.
+    @Test(
+        "GE's own start may be missing in some slices, and does not count where it differs",
+        arguments: [
+            (["19940823100000", "19940823100000", ""], 60.0), (["", "19940823100000", "19940823100000"], 60.0),
+            (["19940823100000", "19940823100000", "19940823100500"], 70.0), (["", "", ""], 70.0),
+        ]
+    )
+    func differingScannerStart(starts: [String], expected: Double) throws {
+        let found = try header(
+            starts.enumerated().flatMap { index, start in
+                slices(1, from: index + 1, time: "101\(index)00") { set in
+                    guard !start.isEmpty else { return }
+                    set.text(0x0009_0010, "LO", "GEMS_PETD_01")
+                    set.text(0x0009_100D, "DT", start)
+                }
+            }
+        )
+        #expect(try abs(minutes(found) - expected) < 1e-6)
+    }
+
     /// By hand: k = ln 2 / 6586.2 s, D = 180 s, ln(kD / (1 - exp(-kD))) / k = 89.858 s, and 600 s + 89.858 s = 689,858 ms.
     @Test("The frame of the first slice has the start of the scan, if it states a time and a duration")
     func frameStart() throws {
