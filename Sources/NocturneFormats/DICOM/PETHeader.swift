@@ -54,7 +54,7 @@ public struct PETHeader: Sendable, Hashable {
     public var philipsSUVFactor: Double?
     /// (7053,xx09) of Philips: from values to Bq/ml.
     public var philipsActivityFactor: Double?
-    /// On the values above that are there.
+    /// On the values above that are there: on those of the acquisition in any slice, on others in the first one.
     var remarks: [ValueRemark] = []
     /// The first element that the slices state differently, but for the time of their acquisition; nil where there is none.
     public var differingElement: String?
@@ -82,6 +82,10 @@ extension PETHeader {
         self = headers.first ?? PETHeader()
         let first = self
         differingElement = headers.lazy.compactMap { $0.difference(from: first) }.first
+        for remark in headers.lazy.flatMap(\.remarks) where !Self.isOfSeries(remark) {
+            let isKnown = remarks.contains { $0.element == remark.element && $0.isUnusable == remark.isUnusable }
+            if !isKnown { remarks.append(remark) }
+        }
         acquisition = headers.compactMap(\.acquisition).min { $0.isBefore($1) }?.adding(-(secondsIntoScan ?? 0))
         frameStart = secondsIntoScan == nil ? Self.commonFrameStart(headers) : nil
         let scannerStarts = Set(headers.compactMap(\.scannerStart))
@@ -102,9 +106,17 @@ extension PETHeader {
         var same = self
         (same.acquisition, same.frameStart) = (other.acquisition, other.frameStart)
         same.scannerStart = other.scannerStart
+        same.remarks = remarks.filter(Self.isOfSeries)
+        var other = other
+        other.remarks = other.remarks.filter(Self.isOfSeries)
         guard same != other else { return nil }
         return Self.namedElements.first { !$0.isSame(self, other) }?.name ?? "the notation of an element"
     }
+
+    /// AcquisitionDate, AcquisitionTime, ActualFrameDuration and FrameReferenceTime, which each slice states for itself.
+    private static let ofAcquisition: Set<UInt32> = [0x0008_0022, 0x0008_0032, 0x0018_1242, 0x0054_1300]
+
+    private static func isOfSeries(_ remark: ValueRemark) -> Bool { !ofAcquisition.contains(remark.element.tag) }
 
     private static var namedElements: [(name: String, isSame: (PETHeader, PETHeader) -> Bool)] {
         [

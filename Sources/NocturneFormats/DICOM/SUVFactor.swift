@@ -20,7 +20,6 @@ public struct SUVFactor: Sendable, Hashable {
     public init(_ header: PETHeader) throws(Refusal) {
         guard let units = header.units else { throw .unitsMissing }
         if let element = header.differingElement { throw .slicesDiffer(element) }
-        if units != "GML", let fault = header.remarks.first(where: \.isUnusable) { throw .unusable(fault.description) }
         let found = try Self.found(header, units)
         guard Self.plausible.contains(found.factor) else { throw .implausible }
         self.units = units
@@ -40,7 +39,9 @@ public struct SUVFactor: Sendable, Hashable {
             return (1, nil)
         case "BQML": return try perActivity(header)
         case "CNTS":
+            try check(header, suvFactorOfPhilips)
             if let factor = header.philipsSUVFactor, factor > 0 { return (factor, nil) }
+            try check(header, activityFactorOfPhilips)
             guard let factor = header.philipsActivityFactor, factor > 0 else { throw .countsWithoutFactor }
             let found = try perActivity(header)
             return (factor * found.factor, found.halfLife)
@@ -52,6 +53,7 @@ public struct SUVFactor: Sendable, Hashable {
     private static func perActivity(_ header: PETHeader) throws(Refusal) -> Found {
         let missing = ["ATTN", "DECY"].filter { !header.corrections.contains($0) }
         guard missing.isEmpty else { throw .notCorrected(missing) }
+        try check(header, 0x0010_1030, 0x0018_1074)
         guard let weight = header.weight, weight > 0 else { throw .weightMissing }
         guard weight <= mostWeight else { throw .weightTooLarge }
         guard header.radiopharmaceuticals <= 1 else { throw .severalRadiopharmaceuticals }
@@ -61,14 +63,26 @@ public struct SUVFactor: Sendable, Hashable {
         switch header.decayCorrection {
         case "ADMIN": return (grams / dose, nil)
         case "START":
+            try check(header, 0x0018_1075, 0x0018_1072, 0x0018_1078, 0x0008_0201)
             guard let halfLife = header.halfLife, halfLife > 0 else { throw .halfLifeMissing }
             guard let injection = header.injection else { throw .injectionTimeMissing }
             guard header.statesOneInjection else { throw .injectionTimesDiffer }
-            guard let start = scanStart(header) else { throw .scanTimeMissing }
+            guard let start = try scanStart(header) else { throw .scanTimeMissing }
             let elapsed = try interval(from: injection, to: start, halfLife: halfLife)
             return (grams / (dose * exp2(-elapsed / halfLife)), halfLife)
         default: throw .otherDecayCorrection(header.decayCorrection)
         }
+    }
+
+    private static let (suvFactorOfPhilips, activityFactorOfPhilips) = (0x7053_1000 as UInt32, 0x7053_1009 as UInt32)
+
+    /// Refuses values that this computation uses where they are there and cannot be used.
+    private static func check(_ header: PETHeader, _ tags: UInt32...) throws(Refusal) {
+        // A private element has the block that its creator reserved.
+        func withoutBlock(_ tag: UInt32) -> UInt32 { tag >> 16 == 0x7053 ? tag & 0xFFFF_00FF : tag }
+        let used = tags.map(withoutBlock)
+        let fault = header.remarks.first { $0.isUnusable && used.contains(withoutBlock($0.element.tag)) }
+        if let fault { throw .unusable(fault.description) }
     }
 
     /// Bq. Smaller values are implausible as a dose; the header may state MBq, which the standard does not allow.
@@ -78,10 +92,13 @@ public struct SUVFactor: Sendable, Hashable {
     private static let mostWeight = 1000.0
 
     /// The start of the scan, to which the values of START are corrected.
-    private static func scanStart(_ header: PETHeader) -> PETHeader.Moment? {
+    private static func scanStart(_ header: PETHeader) throws(Refusal) -> PETHeader.Moment? {
+        try check(header, 0x0008_0021, 0x0008_0022, 0x0008_0031, 0x0008_0032)
         guard let acquisition = header.acquisition else { return header.series ?? header.scannerStart }
         if let series = header.series, !acquisition.isBefore(series) { return series }
-        return header.scannerStart ?? header.frameStart ?? acquisition
+        if let start = header.scannerStart { return start }
+        try check(header, 0x0018_1242, 0x0054_1300)
+        return header.frameStart ?? acquisition
     }
 
     private static let day = PETHeader.Moment.secondsOfDay

@@ -122,6 +122,51 @@ struct PETSeriesTests {
         #expect(throws: SUVFactor.Refusal.self) { try frame("early", "180000") }
     }
 
+    /// By hand: k = ln 2 / 6586.2 s, D = 60.5 s, ln(kD / (1 - exp(-kD))) / k = 30.234 s.
+    @Test("Slices whose frames state times with a comma have a factor, with one note on each element")
+    func repairedFrames() throws {
+        let frames = [("101000", "630234,0"), ("101115", "705234,0")]
+        let found = try header(
+            frames.enumerated().flatMap { index, frame in
+                slices(1, from: index + 1, time: frame.0) { set in
+                    set.text(0x0018_1242, "IS", "60500,0")
+                    set.text(0x0054_1300, "DS", frame.1)
+                }
+            }
+        )
+        #expect(try abs(minutes(found) - 60) < 1e-4)
+        #expect(found.differingElement == nil && found.notes.count == 2)
+    }
+
+    @Test("Values that cannot be read give no factor only where it depends on them, in whichever slice")
+    func unusedValues() throws {
+        func found(_ change: @escaping (inout DICOMDataSet) -> Void) throws -> Double {
+            let second = slices(1, from: 2, time: "101000") { set in
+                set.text(0x0054_1300, "DS", "early")
+                change(&set)
+            }
+            return try SUVFactor(header(slices(1, time: "101000", change) + second)).value
+        }
+        #expect(throws: SUVFactor.Refusal.self) { try found { _ in } }
+        let plain = try found { $0.text(0x0008_0031, "TM", "100000") }
+        #expect(abs(6586.2 * log2(plain * 370e6 / 70_000) / 60 - 60) < 1e-6)
+        let administered = try found { set in
+            set.text(0x0054_1102, "CS", "ADMIN")
+            set.text(0x0008_0031, "TM", "late")
+        }
+        #expect(abs(administered - 70_000 / 370e6) < 1e-12)
+        func counts(_ tag: UInt32) throws -> Double {
+            try found { set in
+                set.text(0x0054_1001, "CS", "CNTS")
+                set.text(0x7053_0011, "LO", "Philips PET Private Group")
+                set.text(0x7053_1100, "DS", "0.0005")
+                set.text(tag, "DS", "unknown")
+            }
+        }
+        #expect(try counts(0x0010_1030) == 0.0005)
+        #expect(throws: SUVFactor.Refusal.self) { try counts(0x7053_1100) }
+    }
+
     /// By hand, as above: 304 s after the start is 304,000 ms + 89,858 ms.
     @Test("Slices whose frames give different starts have that of the first acquisition, in every order")
     func disagreeingFrames() throws {
