@@ -263,8 +263,9 @@ extension PETHeader.Moment {
     /// The minutes of an offset from UTC such as "+0130"; nil for anything else.
     static func minutes(ofZone text: Substring) -> Int? {
         let digits = text.dropFirst()
-        guard let sign = text.first, isSign(sign), digits.utf8.count == 4, let number = Int(digits), number >= 0,
-            number / 100 <= 14, number % 100 < 60
+        guard let sign = text.first, isSign(sign), digits.utf8.count == 4,
+            digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(digits), number / 100 <= 14,
+            number % 100 < 60
         else { return nil }
         return (sign == "-" ? -1 : 1) * (number / 100 * 60 + number % 100)
     }

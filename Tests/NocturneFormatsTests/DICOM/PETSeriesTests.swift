@@ -260,7 +260,10 @@ struct PETSeriesTests {
         #expect(try abs(minutes(injected("19940823090000", "+0100")) - 60) < 1e-6)
         #expect(try abs(minutes(injected("19940823090000+0200", "")) - 60) < 1e-6)
         #expect(try injected("19940823233000-0100", "+0000").injection == .init(day: 9001, seconds: 1800))
-        for (dateTime, zone) in [("19940823080000+00", "+0100"), ("19940823080000+0000", "CET")] {
+        let unread = [
+            ("19940823080000+00", "+0100"), ("19940823080000++100", "+0100"), ("19940823080000+0000", "CET"),
+        ]
+        for (dateTime, zone) in unread {
             let refusal = #expect(throws: SUVFactor.Refusal.self) { try SUVFactor(injected(dateTime, zone)) }
             guard case .unusable(let why) = refusal else {
                 Issue.record("\(String(describing: refusal))")
