@@ -328,7 +328,7 @@ let package = Package(
             [
                 "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneOutput",
                 "NocturneReport", "NocturneBatch",
-                "NocturneSystem", "NocturneFormats", "NocturneInference", argumentParser,
+                "NocturneSystem", "NocturneFormats", "NocturneInference", "NocturnePictures", argumentParser,
             ]
         ),
         tests(of: "nocturne", ["NocturneJournal", "NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneOutput
+import NocturnePictures
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneVolumes
@@ -100,6 +101,14 @@ struct SegmentationOptionsTests {
     )
     func windows(_ text: String, _ isWindow: Bool) {
         #expect((WindowChoice(rawValue: text) != nil) == isWindow)
+    }
+
+    @Test("A window in values of an image has finite bounds for every factor")
+    func scaledWindow() {
+        let largest = Float.greatestFiniteMagnitude
+        let (usual, large) = (WindowChoice(rawValue: "5,10"), WindowChoice(rawValue: "0,1e36"))
+        #expect(usual?.pictureWindow(scale: 0.5) == .fixed(lower: 0, upper: 20))
+        #expect(large?.pictureWindow(scale: 1e-4) == .fixed(lower: -largest, upper: largest))
     }
 
     @Test("A rendering has a preset unless it is none", arguments: RenderingContent.allCases)

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NocturneFormats
-import NocturnePictures
+package import NocturnePictures
 import NocturneRecipeSupport
 
 /// The window of pictures as a person states it: the name of a preset, or centre and width, such as `40,400`.
@@ -57,10 +57,14 @@ package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleBy
 
     var pictureWindow: PictureWindow { pictureWindow(scale: 1) }
 
-    /// The same in values of an image.
+    /// The same in values of an image, of which single precision has the nearest.
     /// - Parameter scale: from these values to the unit of the window.
-    func pictureWindow(scale: Double) -> PictureWindow {
-        .fixed(lower: Float(lower / scale), upper: Float(upper / scale))
+    package func pictureWindow(scale: Double) -> PictureWindow {
+        func bound(_ value: Double) -> Float {
+            let largest = Float.greatestFiniteMagnitude
+            return min(max(Float(value / scale), -largest), largest)
+        }
+        return .fixed(lower: bound(lower), upper: bound(upper))
     }
 }
 
