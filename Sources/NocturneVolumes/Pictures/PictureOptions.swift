@@ -32,8 +32,9 @@ package struct PictureOptions: OptionSection {
             \.window,
             ArgumentHelp(
                 "Window of the pictures: soft-tissue, lung, bone, brain, or centre and width, such as 40,400. For a negative "
-                    + "centre write --window=-600,1500. A PET with SUV takes it in g/ml. Default: the window in the header, else "
-                    + "soft-tissue for a CT. A NIfTI file counts as CT with --rendering ct-bone or ct-soft-tissue.",
+                    + "centre write --window=-600,1500. A PET with SUV takes it in g/ml, except with isosurfaces. "
+                    + "Default: the window in the header, else soft-tissue for a CT. A NIfTI file counts as CT with "
+                    + "--rendering ct-bone or ct-soft-tissue.",
                 valueName: "name or C,W"
             )
         ),
