@@ -148,7 +148,7 @@ extension DICOMObject {
             notes.append(
                 Note(
                     "dicom.petUnits",
-                    "PET values are stored in units \"\(units ?? "not stated")\" (0054,1001); intensityUnit is that of the results"
+                    "PET values are stored in units \"\(units ?? "not stated")\" (0054,1001)"
                 )
             )
         }
