@@ -46,11 +46,20 @@ struct PETSeriesTests {
         return dose
     }
 
+    private static func frame(_ set: inout DICOMDataSet, reference: String, duration: String = "180000") {
+        set.text(0x0018_1242, "IS", duration)
+        set.text(0x0054_1300, "DS", reference)
+    }
+
     private func header(_ slices: [TestSlice]) throws -> PETHeader {
         try TemporaryFolder.with("pet") { folder in
             let paths = try slices.enumerated().map { try folder.write($1.file(), to: "\($0).dcm").path }
             return try PETHeader(paths: paths, scope: .serial())
         }
+    }
+
+    private func header(of series: DICOMSeries) throws -> PETHeader {
+        try PETHeader(paths: series.files, secondsIntoScan: series.secondsIntoScan, scope: .serial())
     }
 
     /// Minutes from the injection to the start of the scan, by the factor.
@@ -108,10 +117,7 @@ struct PETSeriesTests {
         func frame(_ reference: String, _ duration: String) throws -> Double {
             try minutes(
                 header(
-                    slices(1, time: "101000") { set in
-                        set.text(0x0018_1242, "IS", duration)
-                        set.text(0x0054_1300, "DS", reference)
-                    }
+                    slices(1, time: "101000") { Self.frame(&$0, reference: reference, duration: duration) }
                 )
             )
         }
@@ -125,12 +131,10 @@ struct PETSeriesTests {
     /// By hand: k = ln 2 / 6586.2 s, D = 60.5 s, ln(kD / (1 - exp(-kD))) / k = 30.234 s.
     @Test("Slices whose frames state times with a comma have a factor, with one note on each element")
     func repairedFrames() throws {
-        let frames = [("101000", "630234,0"), ("101115", "705234,0")]
         let found = try header(
-            frames.enumerated().flatMap { index, frame in
-                slices(1, from: index + 1, time: frame.0) { set in
-                    set.text(0x0018_1242, "IS", "60500,0")
-                    set.text(0x0054_1300, "DS", frame.1)
+            [("101000", "630234,0"), ("101115", "705234,0")].enumerated().flatMap { index, frame in
+                slices(1, from: index + 1, time: frame.0) {
+                    Self.frame(&$0, reference: frame.1, duration: "60500,0")
                 }
             }
         )
@@ -148,8 +152,7 @@ struct PETSeriesTests {
             return try SUVFactor(header(slices(1, time: "101000", change) + second)).value
         }
         #expect(throws: SUVFactor.Refusal.self) { try found { _ in } }
-        let plain = try found { $0.text(0x0008_0031, "TM", "100000") }
-        #expect(abs(6586.2 * log2(plain * 370e6 / 70_000) / 60 - 60) < 1e-6)
+        #expect(try abs(found { $0.text(0x0008_0031, "TM", "100000") } * 370e6 / 70_000 - exp2(3600 / 6586.2)) < 1e-9)
         let administered = try found { set in
             set.text(0x0054_1102, "CS", "ADMIN")
             set.text(0x0008_0031, "TM", "late")
@@ -167,30 +170,25 @@ struct PETSeriesTests {
         #expect(throws: SUVFactor.Refusal.self) { try counts(0x7053_1100) }
     }
 
-    /// By hand, as above: 304 s after the start is 304,000 ms + 89,858 ms.
-    @Test("Slices whose frames give different starts have that of the first acquisition, in every order")
+    /// One time for all beds; the time of each frame from its own start; and, by hand as above, 904 s + 89.858 s = 993,858 ms.
+    @Test("The frames count where those of all slices give one start, else the first acquisition, in every order")
     func disagreeingFrames() throws {
         typealias Frame = (time: String, reference: String)
         func found(_ frames: [Frame]) throws -> Double {
             try minutes(
                 header(
                     frames.enumerated().flatMap { index, frame in
-                        slices(1, from: index + 1, time: frame.time) { set in
-                            set.text(0x0018_1242, "IS", "180000")
-                            set.text(0x0054_1300, "DS", frame.reference)
-                        }
+                        slices(1, from: index + 1, time: frame.time) { Self.frame(&$0, reference: frame.reference) }
                     }
                 )
             )
         }
-        // One time for all beds, and the time of each frame from its own start.
         let shared: [Frame] = [("100000", "910000"), ("100000", "0"), ("100000", "304000")]
         let own: [Frame] = [("100500", "89858"), ("101000", "89858"), ("100000", "89858")]
-        for frames in [shared, shared.reversed(), own, own.reversed()] {
+        let agreeing: [Frame] = [("101504", "993858"), ("101000", "689858")]
+        for frames in [shared, shared.reversed(), own, own.reversed(), agreeing, agreeing.reversed()] {
             #expect(try abs(found(frames) - 60) < 1e-5)
         }
-        let agreeing: [Frame] = [("101504", "993858"), ("101000", "689858")]
-        for frames in [agreeing, agreeing.reversed()] { #expect(try abs(found(frames) - 60) < 1e-5) }
     }
 
     @Test("Frames that are parts of a series with one AcquisitionTime have that as the start of the scan")
@@ -198,16 +196,14 @@ struct PETSeriesTests {
         let files = ["89858", "389858"].enumerated().flatMap { frame, reference in
             slices(4, from: 1 + 4 * frame, time: "100000") { set in
                 set.text(0x0020_0100, "IS", "\(frame + 1)")
-                set.text(0x0018_1242, "IS", "180000")
-                set.text(0x0054_1300, "DS", reference)
+                Self.frame(&set, reference: reference)
             }
         }
         try withScan(shuffledFiles(files)) { scan in
             #expect(scan.series.map(\.secondsIntoScan) == [0, 0])
             for series in scan.series {
-                let seconds = series.secondsIntoScan
-                let header = try PETHeader(paths: series.files, secondsIntoScan: seconds, scope: .serial())
-                #expect(try abs(minutes(header) - 60) < 1e-6, "\(series.part ?? "")")
+                let found = try minutes(header(of: series))
+                #expect(abs(found - 60) < 1e-6, "\(series.part ?? "")")
             }
         }
     }
@@ -219,12 +215,8 @@ struct PETSeriesTests {
         try withScan(shuffledFiles(files)) { scan in
             #expect(scan.series.map(\.secondsIntoScan) == [0, 300, 600])
             for series in scan.series {
-                let header = try PETHeader(
-                    paths: series.files,
-                    secondsIntoScan: series.secondsIntoScan,
-                    scope: .serial()
-                )
-                #expect(try abs(minutes(header) - 60) < 1e-6, "\(series.part ?? "")")
+                let found = try minutes(header(of: series))
+                #expect(abs(found - 60) < 1e-6, "\(series.part ?? "")")
             }
         }
     }
