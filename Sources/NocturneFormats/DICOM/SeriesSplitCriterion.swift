@@ -17,6 +17,8 @@ struct SeriesSplitCriterion: Sendable {
     /// Whether each part must contain every position once: for values, such as times, that could split a single volume
     /// by chance.
     var needsCompleteParts = false
+    /// Whether the values may divide a single volume, into halves, packages or stations.
+    var mayDivideVolumes = false
     /// The slices of each value, in the order of values.
     let groups: @Sendable ([DICOMSlice]) -> [(value: Value, slices: [DICOMSlice])]
 
@@ -44,8 +46,10 @@ struct SeriesSplitCriterion: Sendable {
             number("TemporalPositionIdentifier (0020,0100)", prefix: "t") {
                 $0.plane.temporalPosition.map(Double.init)
             },
-            number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.plane.acquisitionNumber.map(Double.init) },
-            rounded(number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime }),
+            dividing(
+                number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.plane.acquisitionNumber.map(Double.init) }
+            ),
+            dividing(rounded(number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime })),
             text("ImageType (0008,0008)", prefix: "") { $0.plane.imageType.joined(separator: "\\") },
             number("InversionTime (0018,0082)", prefix: "ti", complete: true) { $0.plane.inversionTime },
             number("RepetitionTime (0018,0080)", prefix: "tr", complete: true) { $0.plane.repetitionTime },
@@ -108,6 +112,12 @@ struct SeriesSplitCriterion: Sendable {
             let text = trimmed(number)
             return Value(order: number, text: text, label: prefix + text)
         }
+    }
+
+    private static func dividing(_ plain: SeriesSplitCriterion) -> SeriesSplitCriterion {
+        var own = plain
+        own.mayDivideVolumes = true
+        return own
     }
 
     /// Values within a thousandth are one, which is named by the lowest of them: scanners state what they measured.

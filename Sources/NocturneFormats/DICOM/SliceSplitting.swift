@@ -120,7 +120,7 @@ enum SliceSplitting {
                 rest.remove(at: index)
                 return split.flatMap { splitRepetitions($0, rest, depth: depth + 1) }
             }
-            if let passes = splitByPasses(part, positions, areWhole: isWhole) { return passes }
+            if let passes = splitByPasses(part, positions, wholeBy: isWhole ? traits : nil) { return passes }
         }
         return [part]
     }
@@ -145,8 +145,12 @@ enum SliceSplitting {
 
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
-    /// - Parameter areWhole: whether the last pass, too, must have all positions.
-    private static func splitByPasses(_ part: Part, _ positions: Positions, areWhole: Bool) -> [Part]? {
+    /// - Parameter traits: those by which every pass must be one volume, with all positions; nil where it need not be.
+    private static func splitByPasses(
+        _ part: Part,
+        _ positions: Positions,
+        wholeBy traits: [SeriesSplitCriterion]?
+    ) -> [Part]? {
         let orders: [(name: String, isTime: Bool, key: (DICOMSlice) -> Double?)] = [
             // Frames are consecutive within a file.
             (
@@ -160,7 +164,7 @@ enum SliceSplitting {
             let keys = part.slices.compactMap(order.key)
             guard keys.count == part.slices.count,
                 let passes = positions.passes(order.isTime ? secondsAcrossMidnight(keys) : keys),
-                !areWhole || passes.allSatisfy({ $0.count == positions.count })
+                traits.map({ areVolumes(passes, of: part, positions, by: $0) }) ?? true
             else { continue }
             return passes.enumerated().map { index, members in
                 var own = part
@@ -174,6 +178,27 @@ enum SliceSplitting {
             }
         }
         return nil
+    }
+
+    /// Whether every pass has all positions and slices of one volume: the same value of each criterion, or values that divide the
+    /// positions of every pass alike.
+    private static func areVolumes(
+        _ passes: [[Int]],
+        of part: Part,
+        _ positions: Positions,
+        by traits: [SeriesSplitCriterion]
+    ) -> Bool {
+        guard passes.allSatisfy({ $0.count == positions.count }) else { return false }
+        let names = part.slices.map { DICOMSlice.Name($0) }
+        let places = Dictionary(zip(names, positions.positionOfSlice)) { first, _ in first }
+        return traits.allSatisfy { trait in
+            if trait.needsCompleteParts { return true }
+            let divisions = passes.map { pass in
+                let groups = trait.groups(pass.map { part.slices[$0] })
+                return Set(groups.map { group in Set(group.slices.compactMap { places[DICOMSlice.Name($0)] }) })
+            }
+            return trait.mayDivideVolumes ? Set(divisions).count == 1 : divisions.allSatisfy { $0.count == 1 }
+        }
     }
 
     /// The distinct positions of slices along their common normal.

@@ -68,6 +68,33 @@ struct RepeatedPositionTests {
         try expectPasses(slices, ["p1", "p2"])
     }
 
+    @Test("and not by their order where an element divides the passes at different positions")
+    func mixedAcquisitions() throws {
+        // The first acquisition covers all positions, the second the upper half, the third the lower half.
+        let slices = repeated(2, 10) { pass, k, set in
+            set.text(0x0020_0012, "IS", "\(pass == 0 ? 1 : k < 5 ? 3 : 2)")
+        }
+        try withScan(shuffledFiles(slices)) { scan in
+            #expect(scan.series.map(\.part) == ["a1", "a2", "a3"])
+            #expect(scan.series.map(\.slices.count) == [10, 5, 5])
+            #expect(scan.series.allSatisfy { $0.problem == nil })
+        }
+    }
+
+    @Test("and not by their order where it joins the b-values of two stations")
+    func stations() throws {
+        var slices = repeated(2, 12) { pass, k, set in
+            let value: Double = k < 6 ? [50, 800][pass] : [0, 1000][pass]
+            set.bytes(0x0018_9087, "FD", littleEndian(value.bitPattern))
+        }
+        // Numbered position by position.
+        for index in slices.indices { slices[index].instance = 2 * (index % 12) + index / 12 + 1 }
+        try withScan(shuffledFiles(slices)) { scan in
+            #expect(scan.series.map(\.part) == ["b0", "b50", "b800", "b1000"])
+            #expect(scan.series.allSatisfy { $0.problem == nil && $0.slices.count == 6 })
+        }
+    }
+
     @Test("by the first element that gives every part all positions")
     func wholeParts() throws {
         let slices = repeated(2, 12) { pass, k, set in
