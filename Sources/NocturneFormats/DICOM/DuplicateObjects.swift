@@ -7,8 +7,9 @@ import NocturneSystem
 /// kept: two different objects with one UID are an error that must be reported.
 ///
 /// Single slices with different UIDs are copies too where positions are repeated, and the copies are the only reason: the same pixels,
-/// and the same header values but for those that tools change when they store an image again, its UID, number and window. Where a
-/// series cannot be split either, only what enters voxels and geometry is compared.
+/// and the same header values but for those that tools change or drop when they store an image again, its UID, number, window and the
+/// settings of the scanner, such as KVP (0018,0060). Where a series cannot be split either, only what enters voxels and geometry is
+/// compared.
 struct DuplicateObjects {
     /// The slices without the copies; of several copies, the object with the lowest path is kept.
     private(set) var kept: [DICOMSlice]
@@ -168,6 +169,7 @@ struct DuplicateObjects {
                 slice.object = object
                 if values != .all {
                     (slice.plane.instanceNumber, slice.plane.windowCenter, slice.plane.windowWidth) = (nil, nil, nil)
+                    slice.plane.removeSettings()
                 }
                 if values == .image { slice.plane.removeLabels() }
                 return slice
@@ -200,6 +202,10 @@ extension DICOMPlane {
         (stackID, temporalPosition, acquisitionNumber, echoNumber, echoTime) = (nil, nil, nil, nil, nil)
         (triggerTime, contentTime, acquisitionTime, diffusionBValue) = (nil, nil, nil, nil)
         (sliceThickness, imageType, dimensionIndex) = (nil, [], [])
+    }
+
+    /// Removes what the scanner was set to, which tools may drop when they store an image again.
+    fileprivate mutating func removeSettings() {
         (peakVoltage, repetitionTime, inversionTime, flipAngle, kernel) = (nil, nil, nil, nil, "")
     }
 }

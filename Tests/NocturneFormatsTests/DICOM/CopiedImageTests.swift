@@ -44,6 +44,23 @@ struct CopiedImageTests {
         #expect(series.notes.texts.contains { $0.hasPrefix("1 copy was omitted") })
     }
 
+    @Test(
+        "also where the tool that stored all again dropped a setting of the scanner",
+        arguments: [(0x0018_0060, "DS", "120"), (0x0018_1210, "SH", "B30f"), (0x0018_0080, "DS", "500")]
+            as [(UInt32, String, String)]
+    )
+    func droppedSettings(tag: UInt32, representation: String, value: String) throws {
+        let copies = TestSlice.stack(8).enumerated().map { copy(of: $1, number: 20 + $0) }
+        let slices = TestSlice.stack(8).map { slice in
+            var slice = slice
+            slice.change = { $0.text(tag, representation, value) }
+            return slice
+        }
+        let series = try onlySeries(slices + copies)
+        #expect(series.problem == nil && series.slices.count == 8)
+        #expect(series.notes.texts.contains { $0.hasPrefix("8 copies were omitted") })
+    }
+
     @Test("but not with other pixels, or another slope")
     func other() throws {
         var slices = TestSlice.stack(8)
