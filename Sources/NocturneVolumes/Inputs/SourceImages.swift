@@ -35,7 +35,7 @@ struct SourceImages {
             let reason: Sentence = refused.problem.map { ": \($0.detail)" } ?? ""
             let needsCorrection = refused.possibleCorrection != nil
             return "the source images are among the inputs, but do not form a volume" + reason
-                + (needsCorrection ? "; labels are not put on resampled images, also with --fix-tilt" : "")
+                + (needsCorrection ? "; labels are not put on resampled images, not even with --fix-tilt" : "")
         }
     }
 
