@@ -123,9 +123,12 @@ extension InputInspection {
         if let found = images.series.first, let path = found.files.min() {
             return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
         }
-        if uid.isEmpty { return "refers to no series in the inputs" }
-        return "of series \(uid), which "
-            + (images.refused == nil ? "is not in the inputs" : "is in the inputs, but does not form a volume")
+        // A structure set may name the images of a series, and not the series.
+        if images.refused != nil {
+            let series = uid.isEmpty ? "of a series that" : "of series \(uid), which"
+            return series + " is in the inputs, but does not form a volume"
+        }
+        return uid.isEmpty ? "refers to no series in the inputs" : "of series \(uid), which is not in the inputs"
     }
 
     private func labelEntry(
