@@ -106,23 +106,35 @@ extension LabelVolume {
         guard counts.sorted() == [others.x, others.y, others.z].sorted() else {
             return "it has \(text(others)) voxels, but the item's image has \(text(own.shape))"
         }
-        let fact = "its voxels are not at the positions of the item's image, in any order of the axes: "
-        let firsts = (text(other.affine(.zero)), text(own.affine(.zero)))
-        guard firsts.0 == firsts.1 else {
-            return fact + "the first one is at \(firsts.0) mm (RAS), that of the image at \(firsts.1) mm"
+        // With as many decimals as show a difference: steps add up over the voxels.
+        func texts(_ text: (VolumeGeometry, _ decimals: Int) -> String) -> (other: String, own: String)? {
+            (2...8).map { (other: text(other, $0), own: text(own, $0)) }.first { $0.other != $0.own }
         }
-        return fact + "the first one of both is at \(firsts.0) mm (RAS), but the steps to the next ones are "
-            + "\(steps(other)) mm, those of the image \(steps(own)) mm"
+        let fact = "its voxels are not at the positions of the item's image, in any order of the axes: "
+        if length(other.affine(.zero) - own.affine(.zero)) > 1e-3, let firsts = texts(first) {
+            return fact + "the first one is at \(firsts.other) mm (RAS), that of the image at \(firsts.own) mm"
+        }
+        guard let found = texts(steps) else {
+            return fact + "it has \(text(others)) voxels, the item's image has \(text(own.shape))"
+        }
+        return fact + "the first one of both is at \(first(own, 2)) mm (RAS), but the steps to the next ones are "
+            + "\(found.other) mm, those of the image \(found.own) mm"
+    }
+
+    /// The position of the first voxel.
+    private static func first(_ geometry: VolumeGeometry, _ decimals: Int) -> String {
+        text(geometry.affine(.zero), decimals)
     }
 
     /// Along i, j and k.
-    private static func steps(_ geometry: VolumeGeometry) -> String {
-        (0..<3).map { "(" + text(geometry.affine.column($0)) + ")" }.joined(separator: ", ")
+    private static func steps(_ geometry: VolumeGeometry, _ decimals: Int) -> String {
+        (0..<3).map { "(" + text(geometry.affine.column($0), decimals) + ")" }.joined(separator: ", ")
     }
 
-    private static func text(_ place: SIMD3<Double>) -> String {
+    private static func text(_ place: SIMD3<Double>, _ decimals: Int) -> String {
+        let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
         // Adding zero makes 0 of -0.
-        (0..<3).map { "\((place[$0] * 100).rounded() / 100 + 0)" }.joined(separator: ", ")
+        return (0..<3).map { "\((place[$0] * scale).rounded() / scale + 0)" }.joined(separator: ", ")
     }
 
     private static func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }

@@ -196,6 +196,17 @@ struct LabelMapTests {
         #expect(notes.contains { $0.contains("the steps to the next ones are " + steps) }, "\(notes)")
     }
 
+    /// 23 steps of 2.0001 mm along k end 0.0023 mm beyond those of 2 mm.
+    @Test("whose steps differ by less than a hundredth of a mm are shown with the decimals that differ")
+    func smallSteps() async throws {
+        _ = try bench.batch.addBox("m.nii.gz", affine: Affine.scaling(SIMD3(2, 2, 2.0001)))
+        try write("in/m_seg.nii.gz")
+        try await bench.run()
+        let notes = try bench.result("m_seg")["notes"] as? [String] ?? []
+        let shown = ["(0.0, 0.0, 2.0) mm", "(0.0, 0.0, 2.0001) mm"]
+        #expect(notes.contains { note in shown.allSatisfy { note.contains($0) } }, "\(notes)")
+    }
+
     @Test("An image that is taken for a label map fails and says so")
     func image() async throws {
         var voxels = try VoxelBuffer<Float>(count: shape.count)
