@@ -10,7 +10,7 @@ package struct MeasureKey: Hashable, Sendable {
     package let label: String
     /// As in `statistics.csv`.
     package let measure: String
-    /// Intensities of PET are standardised uptake values in some items and values of the image in others.
+    /// Intensities of PET are standardized uptake values in some items and values of the image in others.
     package let unit: String
 
     /// - Parameter model: empty to put the values of all models together.
