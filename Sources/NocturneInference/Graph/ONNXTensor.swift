@@ -9,7 +9,7 @@ struct ONNXTensor {
     private var floats: [Float] = []
     private var doubles: [Double] = []
     /// Of up to 32 bits; also 16-bit patterns of floating-point numbers.
-    private var words: [Int64] = []
+    private var words: [Int32] = []
     private var integers: [Int64] = []
     private var isElsewhere = false
     private let path: String

@@ -1,13 +1,13 @@
-internal import Foundation
+package import Foundation
 
 /// The fields of a message of Protocol Buffers, one by one (https://protobuf.dev/programming-guides/encoding). Groups, which the
 /// third version of the language does not have, are refused.
 ///
 /// The library SwiftProtobuf was used before: with the sources that it generates, it took a seventh of the first build, and it copies
 /// all weights out of the mapped file before they are decoded.
-struct WireFields {
+package struct WireFields {
     /// The value of a field, as it is stored.
-    enum Value {
+    package enum Value {
         case varint(UInt64)
         case fixed64(UInt64)
         /// A text, a message or a packed list: a part of the given bytes, not a copy.
@@ -21,7 +21,7 @@ struct WireFields {
     private let path: String
 
     /// - Parameter path: only for messages.
-    init(_ bytes: Data, path: String) {
+    package init(_ bytes: Data, path: String) {
         self.bytes = bytes
         self.path = path
         index = bytes.startIndex
@@ -33,7 +33,7 @@ struct WireFields {
 
     /// The next field with its number; nil at the end.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within a field.
-    mutating func next() throws(ModelFormatError) -> (number: UInt64, value: Value)? {
+    package mutating func next() throws(ModelFormatError) -> (number: UInt64, value: Value)? {
         guard index < bytes.endIndex else { return nil }
         let key = try varint()
         switch key & 7 {
@@ -74,26 +74,26 @@ struct WireFields {
     // MARK: Values
 
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for bytes that are not UTF-8.
-    func text(_ bytes: Data) throws(ModelFormatError) -> String {
+    package func text(_ bytes: Data) throws(ModelFormatError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw damaged }
         return text
     }
 
     /// Adds what a field of a list of integers has: one of them, or several, packed.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within an integer.
-    func append(_ value: Value, to list: inout [Int64]) throws(ModelFormatError) {
+    package func append<Number: FixedWidthInteger>(_ value: Value, to list: inout [Number]) throws(ModelFormatError) {
         switch value {
-        case .varint(let integer): list.append(Int64(bitPattern: integer))
+        case .varint(let integer): list.append(Number(truncatingIfNeeded: integer))
         case .bytes(let packed):
             var packed = WireFields(packed, path: path)
-            while packed.index < packed.bytes.endIndex { list.append(Int64(bitPattern: try packed.varint())) }
+            while packed.index < packed.bytes.endIndex { list.append(Number(truncatingIfNeeded: try packed.varint())) }
         case .fixed32, .fixed64: break
         }
     }
 
     /// Likewise for single precision.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within a number.
-    func append(_ value: Value, to list: inout [Float]) throws(ModelFormatError) {
+    package func append(_ value: Value, to list: inout [Float]) throws(ModelFormatError) {
         switch value {
         case .fixed32(let bits): list.append(Float(bitPattern: bits))
         case .bytes(let packed):
@@ -105,7 +105,7 @@ struct WireFields {
 
     /// Likewise for double precision.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within a number.
-    func append(_ value: Value, to list: inout [Double]) throws(ModelFormatError) {
+    package func append(_ value: Value, to list: inout [Double]) throws(ModelFormatError) {
         switch value {
         case .fixed64(let bits): list.append(Double(bitPattern: bits))
         case .bytes(let packed):

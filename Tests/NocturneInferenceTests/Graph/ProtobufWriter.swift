@@ -97,6 +97,39 @@ enum ONNXBytes {
         }
     }
 
+    /// A tensor with its elements in a list, as some exporters write it: packed, or each a field.
+    /// - Parameters:
+    ///   - field: of the list: 4 float_data, 5 int32_data, 7 int64_data, 10 double_data.
+    ///   - width: of an element in bytes; nil for integers of variable length.
+    static func tensor(
+        _ name: String,
+        dims: [Int64],
+        type: Int64,
+        field: Int,
+        _ elements: [UInt64],
+        width: Int?,
+        isPacked: Bool
+    ) -> [UInt8] {
+        func put(_ element: UInt64, into writer: inout ProtobufWriter) {
+            guard let width else { return writer.varint(element) }
+            writer.bytes += (0..<width).map { UInt8(truncatingIfNeeded: element >> (8 * $0)) }
+        }
+        return message { tensor in
+            if isPacked {
+                tensor.data(1, message { for dim in dims { $0.varint(UInt64(dim)) } })
+                tensor.data(field, message { list in for element in elements { put(element, into: &list) } })
+            } else {
+                for dim in dims { tensor.integer(1, dim) }
+                for element in elements {
+                    tensor.varint(UInt64(field << 3 | (width == nil ? 0 : width == 4 ? 5 : 1)))
+                    put(element, into: &tensor)
+                }
+            }
+            tensor.integer(2, type)
+            tensor.text(8, name)
+        }
+    }
+
     static func tensor(_ name: String, integers: [Int64]) -> [UInt8] {
         tensor(name, dims: [Int64(integers.count)], integers: integers)
     }

@@ -32,6 +32,46 @@ struct StoredWeightTests {
         }
         #expect(found == form.values)
     }
+
+    /// How a list stores -2 and 3: the element type, the field of the list, the elements, and their bytes.
+    private static let lists: [(type: Int64, field: Int, elements: [UInt64], width: Int?)] = [
+        (1, 4, [0xC000_0000, 0x4040_0000], 4),
+        (11, 10, [Double(-2).bitPattern, Double(3).bitPattern], 8),
+        (10, 5, [0xC000, 0x4200], nil),
+        (16, 5, [0xC000, 0x4040], nil),
+        (6, 5, [UInt64(bitPattern: -2), 3], nil),
+        (3, 5, [UInt64(bitPattern: -2), 3], nil),
+        (7, 7, [UInt64(bitPattern: -2), 3], nil),
+    ]
+
+    @Test("in lists are the same numbers, packed or not", arguments: lists, [false, true])
+    func listed(_ form: (type: Int64, field: Int, elements: [UInt64], width: Int?), isPacked: Bool) throws {
+        let tensor = B.tensor(
+            "w",
+            dims: [1, 1, 1, 2],
+            type: form.type,
+            field: form.field,
+            form.elements,
+            width: form.width,
+            isPacked: isPacked
+        )
+        let data = B.model(
+            nodes: [
+                B.node("Cast", ["w"], ["f"], attributes: [B.attribute("to", int: 1)]),
+                B.node("Add", ["x", "f"], ["y"]),
+            ],
+            tensors: [tensor],
+            inputs: [B.value("x", dims: [1, 1, 1, 2])],
+            outputs: [B.value("y", dims: [1, 1, 1, 2])]
+        )
+        let found = try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](data), to: "weights.onnx")
+            let session = try BuiltinEngine().load(onnx: file.path, precision: .float32)
+                .makeSession(inputShapes: [:], width: 1)
+            return try session.run(["x": Tensor(shape: [1, 1, 1, 2], values: [0, 0])], scope: .serial())["y"]?.values
+        }
+        #expect(found == [-2, 3])
+    }
 }
 
 @Suite("Whole numbers of a graph")

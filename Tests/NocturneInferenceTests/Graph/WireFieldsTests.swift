@@ -1,7 +1,6 @@
 import Foundation
+import NocturneInference
 import Testing
-
-@testable import NocturneInference
 
 /// The bytes are those of the examples in https://protobuf.dev/programming-guides/encoding.
 @Suite("Fields of Protocol Buffers")
@@ -59,9 +58,9 @@ struct WireFieldsTests {
         #expect(throws: ModelFormatError.self) { try fields(bytes) }
         var integers: [Int64] = []
         var numbers: [Double] = []
-        let fields = WireFields(Data(), path: "x")
-        #expect(throws: ModelFormatError.self) { try fields.append(.bytes(Data([0x80])), to: &integers) }
-        #expect(throws: ModelFormatError.self) { try fields.append(.bytes(Data([1, 2, 3])), to: &numbers) }
-        #expect(throws: ModelFormatError.self) { try fields.text(Data([0xff])) }
+        let none = WireFields(Data(), path: "x")
+        #expect(throws: ModelFormatError.self) { try none.append(.bytes(Data([0x80])), to: &integers) }
+        #expect(throws: ModelFormatError.self) { try none.append(.bytes(Data([1, 2, 3])), to: &numbers) }
+        #expect(throws: ModelFormatError.self) { try none.text(Data([0xff])) }
     }
 }
