@@ -73,14 +73,17 @@ public struct ModelCatalog: Sendable {
     ) {
         var folders = explicitFolders
         folders += (environment["NOCTURNE_MODELS"] ?? "").split(separator: ":").map(String.init)
-        // The XDG specification requires that a relative path is ignored.
-        if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
-            folders.append(home + "/nocturne/models")
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
-            folders.append(home + "/.local/share/nocturne/models")
-        }
+        folders += Self.userFolders(environment)
         var seen: Set<String> = []
         self.init(searchPath: folders.filter { !$0.isEmpty && seen.insert($0).inserted }, validate: validate)
+    }
+
+    /// `nocturne/models` in the XDG data home; none without a home.
+    public static func userFolders(_ environment: [String: String]) -> [String] {
+        // The XDG specification requires that a relative path is ignored.
+        if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") { return [home + "/nocturne/models"] }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return [] }
+        return [home + "/.local/share/nocturne/models"]
     }
 
     /// All packages, including invalid ones, in the order of the search path and of names within a folder.

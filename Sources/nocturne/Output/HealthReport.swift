@@ -132,7 +132,10 @@ struct HealthReport: Encodable {
         if let meaning = variable.meaning {
             let value = environment[variable.name] ?? ""
             if variable.name == "NOCTURNE_MODELS",
-                let missing = value.split(separator: ":").map(String.init).first(where: { !FileSystem.isFolder($0) })
+                let missing = value.split(separator: ":").map(String.init).first(where: {
+                    // The user's folder, which packages add, is made with the first model.
+                    !FileSystem.isFolder($0) && !ModelCatalog.userFolders(environment).contains($0)
+                })
             {
                 let fact = "there is no folder \(missing). Make it, or correct the variable"
                 return HealthFinding("variable", "\(variable.name)=\(value): \(fact)", .warning)
