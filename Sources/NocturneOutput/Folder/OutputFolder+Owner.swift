@@ -14,23 +14,30 @@ extension OutputFolder {
         return BatchError(.outputUnwritable, path: "", detail: detail, systemCode: code)
     }
 
-    /// Removes a file or an empty folder that this process has just made in the batch, if it belongs to another user than the batch, as
-    /// what root makes does: the owner could not use or replace it.
+    /// Refuses a batch of another user, which commands of root could change: the owner could not use or replace what root makes.
     ///
-    /// The file decides, and not the number of this user: some shares give all files to one user.
+    /// The owner of a file that is made and removed decides, and not the number of this user: some shares give all files to one user. What
+    /// cannot be made is refused where it is needed.
     /// - Throws: ``BatchError`` that names the owner.
-    package func checkOwner(ofNew file: String) throws(BatchError) {
-        var (batch, new) = (stat(), stat())
-        guard lstat(batchFolder, &batch) == 0, lstat(file, &new) == 0, new.st_uid != batch.st_uid else { return }
-        Glibc.remove(file)
-        throw belongs(to: batch.st_uid)
+    package func checkOwner() throws(BatchError) {
+        var (batch, made) = (stat(), stat())
+        guard lstat(batchFolder, &batch) == 0 else { return }
+        let path = "\(batchFolder)/owner-\(getpid())"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        let code = fstat(descriptor, &made)
+        Glibc.close(descriptor)
+        unlink(path)
+        if code == 0, made.st_uid != batch.st_uid { throw belongs(to: batch.st_uid) }
     }
 
-    /// Closes a folder to everybody but its owner. It keeps the bit that gives files the group of their folder (`S_ISGID`), since results
-    /// are made in such folders and moved into the output folder, which may be shared by a group.
-    static func close(_ folder: String) {
+    /// Closes a folder of the batch to everybody but its owner. Where the output folder gives its group to what is made in it (`S_ISGID`),
+    /// so does this folder, since results are made here and moved there.
+    func restrict(_ folder: String) {
         var status = stat()
-        if lstat(folder, &status) == 0 { chmod(folder, status.st_mode & 0o2000 | 0o700) }
+        let isShared = lstat(path, &status) == 0 && status.st_mode & S_ISGID != 0
+        if isShared { chown(folder, uid_t.max, status.st_gid) }
+        chmod(folder, isShared ? 0o2700 : 0o700)
     }
 
     private func belongs(to owner: uid_t) -> BatchError {
@@ -38,7 +45,8 @@ extension OutputFolder {
         let user = name ?? "user \(owner)"
         let detail =
             "the batch in \(path) belongs to \(user), who alone can change it. Run the command as \(user), with "
-            + "`sudo -u \(name ?? "'#\(owner)'") nocturne …`, or start a new batch: `nocturne run` with another --output"
+            + "`sudo -u \(name ?? "'#\(owner)'") nocturne …` or in a container with `--user \(owner)`, or start a new batch: "
+            + "`nocturne run` with another --output"
         return BatchError(.outputUnwritable, path: "", detail: detail, systemCode: EACCES)
     }
 }

@@ -32,7 +32,7 @@ extension OutputFolder {
             try FileSystem.move(new, to: staging)
         }
         try FileSystem.makeFolder(staging)
-        Self.close(staging)
+        restrict(staging)
         for parent in [hidden, work].compactMap(\.self) {
             for other in FileSystem.entries(parent) where other.hasPrefix(Self.firstStaging) {
                 let path = parent + "/" + other

@@ -165,11 +165,11 @@ public struct OutputFolder: Sendable {
             )
         }
         try checkOwnFolders()
+        try checkOwner()
         for folder in [hidden, staging] {
             try make(folder)
-            try checkOwner(ofNew: folder)
             // One that an earlier version made was open to others.
-            Self.close(folder)
+            restrict(folder)
         }
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
             throw unwritable(errno)

@@ -49,6 +49,8 @@ extension BatchLock {
         /// others out.
         /// - Parameter now: by a monotonic clock.
         package mutating func next(at now: Duration) throws(BatchError) -> Result {
+            // First: nothing of another user may be left in the batch.
+            try output.checkOwner()
             guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
                 return .locked
             }

@@ -192,15 +192,7 @@ extension BatchLock {
         let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw output.unwritable(errno) }
         let code = locker(descriptor, LOCK_EX)
-        if code == 0 {
-            do throws(BatchError) {
-                try output.checkOwner(ofNew: output.lock)
-                return descriptor
-            } catch {
-                close(descriptor)
-                throw error
-            }
-        }
+        if code == 0 { return descriptor }
         close(descriptor)
         if isHeldElsewhere(code) { return nil }
         throw BatchError(

@@ -58,7 +58,7 @@ package struct FolderClaim: Sendable {
 
     /// Makes the claim that follows a generation.
     /// - Returns: nil when another run was faster.
-    /// - Throws: ``BatchError`` with `outputUnwritable`, also where the batch belongs to another user.
+    /// - Throws: ``BatchError`` with `outputUnwritable`.
     package static func take(
         _ output: OutputFolder,
         after generation: Int,
@@ -73,7 +73,6 @@ package struct FolderClaim: Sendable {
             throw output.unwritable(errno)
         }
         close(descriptor)
-        try output.checkOwner(ofNew: path(output, claim.generation))
         let code = claim.write(isReleased: false)
         guard code == 0 else {
             // An empty file would be waited for.

@@ -64,17 +64,13 @@ public struct ControlRequest: Codable, Sendable, Hashable {
                 )
             }
             // Only the owner of the batch may put requests there.
+            try output.checkOwner()
             try FileSystem.makeFolder(output.requests, mode: 0o700)
-            try output.checkOwner(ofNew: output.requests)
             let text = try StableJSON.encodeLine(ControlRequest(run: run, action: action))
             // Sorted by time: a pause and its end may be found together.
             let now = SystemTime().wallClock
             let name = "\(now.seconds * 1_000_000_000 + now.nanoseconds)-\(UUID().uuidString).json"
-            let path = output.requests + "/" + name
-            // Under another name until its owner is checked: a run removes a request that it cannot read.
-            try FileSystem.write(path + ".part", text, flush: true)
-            try output.checkOwner(ofNew: path + ".part")
-            try FileSystem.move(path + ".part", to: path)
+            try FileSystem.replace(output.requests + "/" + name, with: text)
             return holder.process.send(SIGUSR2)
         }
     }

@@ -34,7 +34,6 @@ public enum Detachment {
             throw BatchError(.outputUnwritable, path: path, detail: detail)
         }
         defer { close(log) }
-        try output.checkOwner(ofNew: path)
         // Where this run's output begins in the log.
         let before = max(lseek(log, 0, SEEK_END), 0)
         var reading: Int32 = 0

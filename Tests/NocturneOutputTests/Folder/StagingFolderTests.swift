@@ -18,11 +18,12 @@ struct StagingFolderTests {
         #expect(OutputFolder.stagingName(recorded: "staging-3", takenOver: 7) == "staging-7")
     }
 
-    @Test("In an output folder that a group shares, results are made with the group")
-    func group() throws {
+    @Test("In an output folder that a group shares, results are made with the group", arguments: [false, true])
+    func group(isSharedLater: Bool) throws {
         let folder = try TemporaryFolder("staging")
         let output = OutputFolder(folder("out").path)
         try FileSystem.makeFolder(output.path)
+        if isSharedLater { try output.create() }
         #expect(chmod(output.path, 0o2770) == 0)
         try output.create()
         try output.prepareStaging(before: "staging")
