@@ -18,7 +18,7 @@ struct Nocturne: AsyncParsableCommand {
             Research software: not a medical device, not for diagnosis or treatment.
 
             Exit codes: 0 all completed, 1 internal error, 2 usage, 3 finished but some items failed, \
-            4 nothing matched, 75 stopped early and safe to resume, 130 and 143 cancelled by a signal.
+            4 nothing matched, 74 a watch lost its output folder, 75 stopped early and safe to resume, 130 and 143 cancelled by a signal.
             """,
         version: Program.version,
         groupedSubcommands: [

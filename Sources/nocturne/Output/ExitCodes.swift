@@ -13,7 +13,7 @@ enum NocturneExit: Int32, Error {
     case someFailed = 3
     /// No input was found, or nothing was completed although nothing failed.
     case nothingMatched = 4
-    /// A watch that could not continue, since its output folder is lost or its disk full (EX_IOERR): starting it again makes sense.
+    /// A watch that could not continue, such as without its output folder (EX_IOERR): starting it again makes sense.
     /// Other commands exit with ``stoppedEarly``.
     case cannotContinue = 74
     /// Stopped early, safe to resume (EX_TEMPFAIL).
