@@ -35,9 +35,13 @@ public struct DiscoveryRequest: Sendable {
 
     /// Whether the include and exclude patterns admit the file.
     package func admits(_ file: FoundFile) -> Bool {
-        func matches(_ glob: String) -> Bool {
-            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
-        }
-        return (include.isEmpty || include.contains(where: matches)) && !exclude.contains(where: matches)
+        (include.isEmpty || Self.matches(include, file)) && !excludes(file)
+    }
+
+    /// Whether the patterns of `--exclude` leave out a file or folder.
+    package func excludes(_ file: FoundFile) -> Bool { Self.matches(exclude, file) }
+
+    private static func matches(_ globs: [String], _ file: FoundFile) -> Bool {
+        globs.contains { fnmatch($0, file.name, 0) == 0 || fnmatch($0, file.fileName, 0) == 0 }
     }
 }

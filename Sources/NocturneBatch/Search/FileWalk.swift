@@ -111,13 +111,11 @@ struct FileWalk {
         let (entries, unreadable, fault) = FileSystem.listing(folder)
         if let fault { addUnreadable(folder, fault) }
         for entry in unreadable where !entry.hasPrefix(".") {
-            unusable.append(
-                UnusablePath(
-                    path: folder + "/" + entry,
-                    code: .unusableName,
-                    reason: "its name is not valid UTF-8; rename it"
-                )
-            )
+            let path = folder + "/" + entry
+            let name = below.isEmpty ? entry : below + "/" + entry
+            if request.excludes(FoundFile(path: path, name: name, root: root)) { continue }
+            let reason: Sentence = "its name is not valid UTF-8; rename it"
+            unusable.append(UnusablePath(path: path, code: .unusableName, reason: reason))
         }
         var names = entries[...]
         var count = Self.namesAtOnce

@@ -128,7 +128,8 @@ extension FaultCode {
         "input.unknownFormat":
             "Convert or unpack the file, then use `nocturne resume OUT`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne resume OUT --failed`.",
-        "input.unusableName": "Rename the file or folder, then use `nocturne resume OUT`.",
+        "input.unusableName":
+            "Rename the file or folder, then use `nocturne resume OUT`; or leave it out with --exclude.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
