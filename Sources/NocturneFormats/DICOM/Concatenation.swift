@@ -29,7 +29,10 @@ struct Concatenation: Sendable, Hashable {
         let members = objects.filter { $0.wrappedValue.concatenation != nil }
         let uids = Set(members.compactMap { $0.wrappedValue.concatenation?.uid })
         // Tools that remove identities may give every object another UID: the numbers are then those of one image.
-        let areOne = uids.count == members.count
+        let places = members.compactMap(\.wrappedValue.concatenation)
+        let areOne =
+            uids.count == members.count && Set(places.map(\.number)).count == members.count
+            && Set(places.map(\.total)).count == 1
         func key(_ object: DICOMObject) -> String? { object.concatenation.map { areOne ? "" : $0.uid } }
         let parts = Dictionary(grouping: members) { key($0.wrappedValue) ?? "" }
         let gaps = parts.compactMapValues { Gap($0) }

@@ -7,11 +7,12 @@ extension DICOMSeries {
     /// the first acquisition of all parts (``SUVFactor``).
     static func completingPET(_ parts: [DICOMSeries]) -> [DICOMSeries] {
         let first = firstAcquisition(parts.flatMap(\.slices))
+        let isDivided = parts.count { $0.modality == "PT" && $0.problem == nil } > 1
         let counts = parts.map(\.slices.count)
         return parts.map { part in
             guard part.modality == "PT" else { return part }
             var part = part
-            if parts.count > 1, let first, let own = firstAcquisition(part.slices) {
+            if isDivided, let first, let own = firstAcquisition(part.slices) {
                 part.secondsIntoScan = (own - first).remainder(dividingBy: PETHeader.Moment.secondsOfDay)
             }
             if part.problem == nil, let note = note(part.slices, among: counts) { part.notes.append(note) }
