@@ -107,8 +107,8 @@ extension LineWriter {
         },
         write: { line in
             let code = writeAll(line, to: 1)
-            // The reader, such as head, wants no more.
-            if code != 0, code != EPIPE { fault.withLock { $0 = $0 ?? code } }
+            // The reader, such as head, wants no more, or the terminal was closed.
+            if ![0, EPIPE, EIO].contains(code) { fault.withLock { $0 = $0 ?? code } }
         }
     )
 

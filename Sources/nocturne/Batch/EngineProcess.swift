@@ -149,7 +149,8 @@ struct EngineProcess {
         writeTrace()
         // A user's command gets the exit code of the whole program, not the one between engine and supervisor.
         let isInternal = code == .tripped || code == .cannotContinue && request.watch == nil
-        await hooks?.batchEnded(outcome.counts, code: (isInternal ? .stoppedEarly : code).rawValue)
+        let shown = unwrittenEvents(code) != nil ? .internalError : isInternal ? .stoppedEarly : code
+        await hooks?.batchEnded(outcome.counts, code: shown.rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
 
@@ -252,14 +253,18 @@ struct EngineProcess {
                 Terminal.printMessage("\(text). Report: \(request.output.report)")
             }
         }
-        // As of every command. A run that was stopped keeps the code by which it is continued.
-        if show.json, [.allCompleted, .someFailed, .nothingMatched].contains(code),
-            let fault = LineWriter.standardOutputFault
-        {
-            throw FileSystemError(.write, path: "standard output", code: fault)
-        }
+        if let error = unwrittenEvents(code) { throw error }
         // Last, after all that is printed: the error ends the process with this code.
         if code != .allCompleted { throw code }
+    }
+}
+
+extension EngineProcess {
+    /// The error of events that could not be written to standard output, which counts as for every command. A run that was stopped keeps
+    /// the code by which it is continued.
+    private func unwrittenEvents(_ code: NocturneExit) -> FileSystemError? {
+        guard request.show.json, [.allCompleted, .someFailed, .nothingMatched].contains(code) else { return nil }
+        return LineWriter.standardOutputFault.map { FileSystemError(.write, path: "standard output", code: $0) }
     }
 }
 
