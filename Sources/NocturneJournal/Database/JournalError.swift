@@ -48,7 +48,7 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             }
         // SQLite has one code for both.
         let limit = (error as? DatabaseError)?.resultCode == .SQLITE_IOERR ? FileSystem.sizeLimit : nil
-        let fact = limit.map { " (files of this process are limited to \(ByteCount($0)): raise ulimit -f)" } ?? ""
+        let fact = limit.map { " (ulimit -f limits files of this process to \(ByteCount($0)))" } ?? ""
         if Self.isDamage(error) {
             self.init(unusable: path, because: "the journal is damaged (\(error))")
         } else if let path {

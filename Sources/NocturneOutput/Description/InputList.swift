@@ -22,6 +22,11 @@ public enum InputList {
     /// - Parameter name: names the list in messages.
     /// - Throws: ``BatchError`` with the first line that is not UTF-8, as of a list that was saved as UTF-16.
     public static func text(_ bytes: [UInt8], of name: String) throws(BatchError) -> String {
+        // As UTF-8, UTF-16 without a byte-order mark would be a list with null characters of one letter each.
+        if bytes.count > 3, bytes[1] == 0, bytes[3] == 0 {
+            let detail = "\(name) is saved as UTF-16. Save the list as UTF-8"
+            throw BatchError(.inputMissing, path: "", detail: detail)
+        }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let number = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
