@@ -38,7 +38,9 @@ extension BatchLock {
         private let handedOn: Int32?
         private var machine: ClaimStateMachine
 
-        init(_ output: OutputFolder, handedOn: Int32?, run: String?) {
+        /// Checks first that the batch belongs to this user: nothing of another one may be left in it.
+        init(_ output: OutputFolder, handedOn: Int32?, run: String?) throws(BatchError) {
+            try output.checkOwner()
             self.output = output
             self.handedOn = handedOn
             holder = Holder(process: .current(), run: run)
@@ -49,8 +51,6 @@ extension BatchLock {
         /// others out.
         /// - Parameter now: by a monotonic clock.
         package mutating func next(at now: Duration) throws(BatchError) -> Result {
-            // First: nothing of another user may be left in the batch.
-            try output.checkOwner()
             guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
                 return .locked
             }

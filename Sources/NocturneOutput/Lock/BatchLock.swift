@@ -38,7 +38,7 @@ public final class BatchLock: Sendable {
         handedOn: Int32? = nil,
         run: String? = nil
     ) throws(BatchError) {
-        var attempts = Attempts(output, handedOn: handedOn, run: run)
+        var attempts = try Attempts(output, handedOn: handedOn, run: run)
         switch try attempts.next(at: .zero) {
         case .taken(let taken): self.init(taken, holder: attempts.holder, time: SystemTime())
         case .locked: throw BatchError(inUse: output, by: BatchLock.state(of: output))
@@ -59,7 +59,9 @@ public final class BatchLock: Sendable {
     ) async throws -> BatchLock {
         let time = waiting.time
         let deadline = time.monotonic + waiting.patience
-        var attempts = await waiting.pool.run { Attempts(output, handedOn: handedOn, run: run) }
+        var attempts = try await waiting.pool.run { () throws(BatchError) in
+            try Attempts(output, handedOn: handedOn, run: run)
+        }
         var hasSaid = false
         while true {
             let now = time.monotonic
