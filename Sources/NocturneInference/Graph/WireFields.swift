@@ -94,25 +94,22 @@ package struct WireFields {
     /// Likewise for single precision.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within a number.
     package func append(_ value: Value, to list: inout [Float]) throws(ModelFormatError) {
-        switch value {
-        case .fixed32(let bits): list.append(Float(bitPattern: bits))
-        case .bytes(let packed):
-            guard let numbers = Self.elements(of: packed, Float.self) else { throw damaged }
-            list += numbers
-        case .varint, .fixed64: break
-        }
+        if case .fixed32(let bits) = value { list.append(Float(bitPattern: bits)) }
+        list += try packed(value)
     }
 
     /// Likewise for double precision.
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` where the bytes end within a number.
     package func append(_ value: Value, to list: inout [Double]) throws(ModelFormatError) {
-        switch value {
-        case .fixed64(let bits): list.append(Double(bitPattern: bits))
-        case .bytes(let packed):
-            guard let numbers = Self.elements(of: packed, Double.self) else { throw damaged }
-            list += numbers
-        case .varint, .fixed32: break
-        }
+        if case .fixed64(let bits) = value { list.append(Double(bitPattern: bits)) }
+        list += try packed(value)
+    }
+
+    /// The numbers of a packed list; none of another value.
+    private func packed<Number: BitwiseCopyable>(_ value: Value) throws(ModelFormatError) -> [Number] {
+        guard case .bytes(let bytes) = value else { return [] }
+        guard let numbers = Self.elements(of: bytes, Number.self) else { throw damaged }
+        return numbers
     }
 
     /// Numbers that follow each other, in the order of bytes of this machine, which is that of the format; nil where the bytes end within
