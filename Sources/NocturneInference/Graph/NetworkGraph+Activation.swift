@@ -4,7 +4,7 @@ extension NetworkGraph {
         "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze",
     ]
 
-    /// The activations at the ends of values, by name: those that nothing but casts and changes of shape follows.
+    /// The final activation of each value, by its name. Only casts and changes of shape may follow the activation.
     /// - Parameter nodes: each after those it depends on.
     /// - Complexity: one pass over the nodes, for any number of outputs.
     static func activations(in nodes: [Node]) -> [String: FinalActivation] {

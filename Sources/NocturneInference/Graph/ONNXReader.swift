@@ -128,7 +128,7 @@ enum ONNXReader {
 
     // MARK: Inputs and outputs
 
-    /// - Parameter isWanted: by name; what is not is not checked.
+    /// - Parameter isWanted: by name; other values are neither checked nor described.
     private static func described(
         _ messages: [Data],
         path: String,

@@ -25,7 +25,7 @@ struct RegionVolumes {
         self.geometry = geometry
         self.maximum = maximum
         self.scope = scope
-        // The first one also where there is no region: an item without labels has an empty map.
+        // Made without a region too: an item without labels has an empty map.
         volumes = [Box(try VoxelBuffer(count: geometry.shape.count))]
         scratch = Box(try VoxelBuffer(count: geometry.shape.count))
     }
