@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -56,8 +57,10 @@ def environment(folder: Path, program: Path) -> dict[str, str]:
     return {**kept, **paths}
 
 
-def run_page(page: Path, found: list[Block], program: Path) -> list[Outcome]:
+def run_page(found: list[Block], program: Path) -> list[Outcome]:
     commands = [one for block in found if block.reason is None for one in examples(block)]
+    if not commands:
+        return []
     with tempfile.TemporaryDirectory(prefix="nocturne-page-") as name:
         work = Path(name) / "work"
         work.mkdir()
@@ -87,15 +90,15 @@ def main() -> None:
     program = (options.program or built_program()).resolve()
     if not program.is_file():
         raise SystemExit(f"{program} is not there: build it with Tools/build nocturne")
-    failed, seconds, count, left_out = 0, 0.0, 0, []
-    for page in [path.resolve() for path in options.pages] or pages():
-        found = list(blocks(page))
-        left_out += [block for block in found if block.reason is not None]
-        if any(block.reason is None for block in found):
-            outcomes = run_page(page, found, program)
+    found = [list(blocks(path.resolve())) for path in options.pages or pages()]
+    failed, seconds, count = 0, 0.0, 0
+    # Two pages at a time: most commands start and end, and use one core.
+    with ThreadPoolExecutor(2) as pool:
+        for outcomes in pool.map(lambda page: run_page(page, program), found):
             failed += report(outcomes)
             seconds += sum(one.seconds for one in outcomes)
             count += len(outcomes)
+    left_out = [block for page in found for block in page if block.reason is not None]
     for block in left_out:
         print(f"not run {block.page.relative_to(ROOT)}:{block.line}: {block.reason}")
     print(f"{count} commands in {seconds:.0f} s, {failed} failed; {len(left_out)} blocks not run")

@@ -21,28 +21,26 @@ class Function:
     body: tuple[str, ...]
 
 
+# Where a comment or a string can begin, in Swift and in the languages of C.
+OPENING = {True: re.compile(r'//|/\*|#*"""|#*"'), False: re.compile(r"//|/\*|\"|'")}
+
+
 def without_comments(text: str, swift: bool = True) -> str:
     """The text with comments and the contents of strings replaced by spaces; quotes, line breaks and offsets stay."""
-    result = list(text)
-    index = 0
-    while index < len(text):
-        end, kept = index + 1, 0
-        if text.startswith("//", index):
-            end = _find(text, "\n", index)
-        elif text.startswith("/*", index):
-            end = _end_of_comment(text, index, nested=swift)
-        elif match := re.compile(r'#*"""|#*"' if swift else r'"').match(text, index):
-            end, kept = _end_of_string(text, index, match.group(0), swift), 1
-        elif not swift and text[index] == "'":
-            end, kept = _end_of_string(text, index, "'", swift), 1
+    parts, index = [], 0
+    while match := OPENING[swift].search(text, index):
+        start, opening = match.start(), match.group()
+        kept = 0 if opening.startswith("/") else 1
+        if opening == "//":
+            end = _find(text, "\n", start)
+        elif opening == "/*":
+            end = _end_of_comment(text, start, nested=swift)
         else:
-            index = end
-            continue
-        for place in range(index + kept, end - kept):
-            if text[place] != "\n":
-                result[place] = " "
+            end = _end_of_string(text, start, opening, swift)
+        first, last = start + kept, max(start + kept, end - kept)
+        parts += [text[index:first], re.sub(r"[^\n]", " ", text[first:last]), text[last:end]]
         index = end
-    return "".join(result)
+    return "".join(parts) + text[index:]
 
 
 def comments(text: str) -> list[tuple[int, str]]:
