@@ -91,15 +91,6 @@ public struct ReportedItem: Sendable {
         package let unusual: [Unusual]
         /// In the order of objects and persons, the item as a whole first.
         package let marks: [Mark]
-
-        /// For a person who compares two.
-        package var text: String {
-            let marks = marks.map { "\($0.verdict.rawValue) by \($0.rater)" }
-            return
-                ([state, source, reason ?? "no reason", code ?? "no code", stage ?? "no stage"] + notes
-                + unusual.map { "\($0.label): \($0.text)" } + marks)
-                .joined(separator: "; ")
-        }
     }
 }
 

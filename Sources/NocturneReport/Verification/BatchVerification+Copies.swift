@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 public import NocturneConcurrency
 import NocturneJournal
@@ -117,5 +118,20 @@ extension BatchVerification {
             report.notes.append("\(name): batch.json does not have the item as completed")
         }
         return Set(head.items.filter { $0.code == FaultCode.thinned.rawValue }.map(\.item))
+    }
+
+    /// What `batch.json` holds; nil for a file that cannot be used, which is a fault then.
+    private func readBatch(_ report: inout VerificationReport) -> ReportText.Head? {
+        do {
+            let bytes = try FileSystem.read(output.report, limit: 1 << 32)
+            if let first = try JSONSchema.batch.faults(in: bytes).first {
+                report.add(output.report, "does not match its schema: \(first)")
+                return nil
+            }
+            return try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
+        } catch {
+            report.add(output.report, "cannot be read: \(error)")
+            return nil
+        }
     }
 }

@@ -25,10 +25,20 @@ struct BatchReportVerificationTests {
     @Test(
         "A word, a row or a line that is not the journal's is told",
         arguments: [
-            ("batch.json", "\"completed\" : 2", "\"completed\" : 3", "its counts are not those of the journal"),
-            ("batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"", "has bad: skipped"),
-            ("batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1", "does not match its schema"),
-            ("batch.json", "{", "[", "not valid JSON"),
+            (
+                "batch.json", "\"completed\" : 2", "\"completed\" : 3",
+                "line 4 is \"    \"completed\" : 3,\", according to the journal it is \"    \"completed\" : 2,\""
+            ),
+            (
+                "batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"",
+                "according to the journal it is \"      \"state\" : \"failed\",\""
+            ),
+            (
+                "batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1",
+                "according to the journal it is \"  \"schemaVersion\" : 3,\""
+            ),
+            ("batch.json", "{", "[", "line 1 is \"[\", according to the journal it is \"{\""),
+            ("batch.json", "\n}\n", "\n}\n}\n", "is \"}\", according to the journal it is nothing"),
             ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
             (
                 "statistics.csv", "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n", "",
