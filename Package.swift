@@ -167,7 +167,8 @@ let package = Package(
         // Features of regions, as the Image Biomarker Standardisation Initiative defines them.
         module(
             "NocturneRadiomics",
-            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturnePostprocess", "NocturneMesh"]
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturnePostprocess", "NocturneMesh"],
+            embedded: "Presets"
         ),
         // The database: schema, records, queries. The only module that knows SQLite.
         module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),

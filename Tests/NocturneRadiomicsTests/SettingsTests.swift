@@ -14,6 +14,26 @@ struct SettingsTests {
         }
     }
 
+    @Test("presets have the digests that results state, and that batches were made with")
+    func digests() throws {
+        // As `nocturne radiomics --json` of 0.2.0 wrote them on 2026-11-30, when presets were Swift code.
+        let digests = [
+            "ibsi-a": "53f35aa7b99ed5410c1212a6e71be49936a7de55db7738809a1b4d537db19026",
+            "ibsi-b": "f29b17f5cb7d0be933161c4b7fdba72c9238b5f042ebb143bc6cbdabb13dcc9e",
+            "ibsi-c": "e41765270ace324d171c12a22da1532e2d5292adb484934917814d39d49c47d3",
+            "ibsi-d": "6ece2b07b708f1d8a50fdd838e8b13359582b3837ce291ac7db6df486cea8ec4",
+            "ibsi-e": "cce35e5f48949fed442c1e24d2578e12213cdfa37ba3345263ab4d54e97c61c2",
+            "ct": "3c376d6c9f4bb92b79de55e34ab49a34735586a685ce1743fadffbec7ee42fa8",
+            "pet": "10bec951f73e4f247d3f902985b604541ce657acaf4eeb9bfae89117e7663801",
+            "mr": "0d2e4a5d9d13795936402c3daf1c04a266fcbbcf9e153367fa1f30ab602c8384",
+            "pyradiomics": "db1f29db690629a9dbb7932586024a6f34cb43bb4cabed96b9e2ed511d50e29f",
+        ]
+        let found = try RadiomicsSettings.presets.map {
+            try ($0.name, ContentDigest.of(StableJSON.encode($0.settings)).hex)
+        }
+        #expect(Dictionary(uniqueKeysWithValues: found) == digests)
+    }
+
     @Test("members replace those of the preset, and null removes a bound")
     func replacing() throws {
         let settings = try read(
