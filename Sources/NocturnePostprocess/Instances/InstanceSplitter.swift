@@ -28,18 +28,8 @@ public struct InstanceSplitter: Sendable {
         guard pieces > 0 else { return .none(width: maps.width, height: maps.height) }
         try flood(&labels, outside: Int32(pieces + 1), maps, isInside, heights, flag)
         if rules.mergeBoundary > 0 {
-            var merging = FragmentMerging(
-                labels: labels,
-                pieces: pieces,
-                boundary: maps.boundary,
-                width: maps.width
-            )
-            let targets = try merging.run(
-                below: rules.mergeBoundary,
-                minimumContact: rules.minimumContact,
-                flag: flag
-            )
-            for place in labels.indices { labels[place] = targets[Int(labels[place])] }
+            let targets = try mergedFragments(labels, pieces: pieces, maps, flag)
+            for place in labels.indices { labels[place] = Int32(targets[Int(labels[place])]) }
         }
         let (numbered, count, dropped) = numbered(labels, pieces: pieces, maps.foreground)
         let filled = try filled(numbered, width: maps.width, height: maps.height, flag: flag)
