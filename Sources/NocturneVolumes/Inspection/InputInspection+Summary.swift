@@ -8,7 +8,7 @@ extension InputInspection {
         package struct Reason: Encodable, Sendable, Equatable {
             /// Of inputs, from 1.
             package let count: Int
-            /// With the range of the one number that differs between inputs, or that of one input where several do.
+            /// With the numbers of one input where they differ.
             package let text: String
         }
 
@@ -29,51 +29,13 @@ extension InputInspection {
             labelObjects = usable.count { $0.labels != nil }
             volumes = usable.count - photos - labelObjects
             notUsable = entries.count - usable.count
-            let groups = Dictionary(grouping: entries.compactMap(\.problem), by: Self.withoutNumbers)
-            reasons = groups.map { key, texts in Reason(count: texts.count, text: Self.merged(texts)) }
-                .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
-        }
-
-        /// What texts have in common that differ in their numbers only.
-        private static func withoutNumbers(_ text: String) -> [String] {
-            parts(of: text).map { $0.isNumber ? "" : $0.text }
-        }
-
-        /// One text for such texts: with the range of the number that differs, or an ellipsis where it is part of a name.
-        private static func merged(_ texts: [String]) -> String {
-            let all = texts.map(parts)
-            let differing = all[0].indices.filter { index in
-                all.contains { $0[index].text != all[0][index].text }
+            // By the text between numbers and decimal points.
+            let groups = Dictionary(grouping: entries.compactMap(\.problem)) { $0.split { $0.isNumber || $0 == "." } }
+            reasons = groups.values.map { texts in
+                let others = Set(texts).count > 1 ? "; others have other numbers" : ""
+                return Reason(count: texts.count, text: (texts.min() ?? "") + others)
             }
-            // Two ranges in a sentence do not state which numbers belong together.
-            if differing.count > 1, let first = texts.min() { return "\(first); others have other numbers" }
-            return all[0].indices.map { index in
-                let part = all[0][index]
-                let numbers = Set(all.map { $0[index].text }).sorted { (Double($0) ?? 0, $0) < (Double($1) ?? 0, $1) }
-                guard part.isNumber, let least = numbers.first, let most = numbers.last, least != most else {
-                    return part.text
-                }
-                let isName = index > 0 && all[0][index - 1].text.last?.isLetter == true
-                return isName ? "…" : "\(least) to \(most)"
-            }.joined()
-        }
-
-        /// A text cut before and after each number.
-        private static func parts(of text: String) -> [(text: String, isNumber: Bool)] {
-            var parts: [(text: String, isNumber: Bool)] = []
-            for (index, character) in zip(text.indices, text) {
-                // A decimal point inside of a number belongs to it.
-                let next = text.index(after: index)
-                let isPoint =
-                    character == "." && parts.last?.isNumber == true && next < text.endIndex && text[next].isNumber
-                let isNumber = character.isNumber || isPoint
-                if let last = parts.indices.last, parts[last].isNumber == isNumber {
-                    parts[last].text.append(character)
-                } else {
-                    parts.append(("\(character)", isNumber))
-                }
-            }
-            return parts
+            .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         }
 
         /// A line for the counts, and one for each reason.
