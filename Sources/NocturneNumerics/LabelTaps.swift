@@ -49,13 +49,24 @@ struct LogitInterpolation: Sendable {
     let x: LabelTaps
     let y: LabelTaps
     let z: LabelTaps
+    /// Whether the native voxels are those of the model, so that nothing is interpolated.
+    let isDirect: Bool
+    private let isTorch: Bool
+    /// The separate axis if its samples are interpolated too; this changes the order of terms.
+    private let lastAxis: Int?
 
     /// - Parameter box: the part of the native grid that the logits cover.
     /// - Throws: ``NumericsError``, also for a rule of order 3.
     init(model: VolumeShape, box: VolumeShape, rule: ResamplingRule, separateAxis: Int?) throws(NumericsError) {
+        guard VolumeShape(validating: model.x, y: model.y, z: model.z, limit: 1 << 31) != nil else {
+            throw NumericsError.shape("logits of \(model) voxels cannot be labelled")
+        }
         try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
         self.model = model
-        let rule = rule.changesNothing(from: model, to: box) ? ResamplingRule(order: .nearest) : rule
+        isDirect = rule.changesNothing(from: model, to: box)
+        isTorch = rule.method == .torch
+        lastAxis = rule.method == .spline && rule.orderZ != .nearest ? separateAxis : nil
+        let rule = isDirect ? ResamplingRule(order: .nearest) : rule
         let taps = AxisTaps.along(model, to: box, rule: rule, separateAxis: separateAxis)
         (x, y, z) = (LabelTaps(taps.x), LabelTaps(taps.y), LabelTaps(taps.z))
     }
@@ -63,7 +74,7 @@ struct LogitInterpolation: Sendable {
     /// The rows of class 0 around native row (j, k).
     /// - Parameters:
     ///   - planes: the last two planes that were pushed; plane p is in half p % 2.
-    ///   - planeCount: the values of a plane: classes times its voxels.
+    ///   - planeCount: the values of a plane: classes times its voxels. 0 if `planes` is the only plane that is needed.
     func rows(_ j: Int, _ k: Int, in planes: UnsafePointer<Float>, planeCount: Int) -> Rows {
         let below = planes + Int(z.first[k] % 2) * planeCount
         let above = planes + Int(z.second[k] % 2) * planeCount
@@ -101,25 +112,30 @@ struct LogitInterpolation: Sendable {
         }
     }
 
-    /// Labels row (j, k) in float32.
+    /// Labels row (j, k).
     func label(
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
         between rows: Rows,
+        _ rounding: SliceLabeler.Rounding,
         _ decision: nk_label_decision
     ) {
-        withTaps(j, k, between: rows) { nk_label_row(labels, x.first.count, &$0, decision) }
+        if isDirect {
+            nk_label_row_direct(labels, x.first.count, rows.belowFront, model.sliceCount, decision)
+        } else if rounding == .half, !isTorch {
+            labelHalf(labels, j, k, between: rows, decision)
+        } else {
+            withTaps(j, k, between: rows) { nk_label_row(labels, x.first.count, &$0, decision) }
+        }
     }
 
     /// Labels row (j, k) with sums in float64, rounded to float16.
-    /// - Parameter lastAxis: the separate axis if it is interpolated too, after the axes within a slice.
-    func labelHalf(
+    private func labelHalf(
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
         between rows: Rows,
-        lastAxis: Int?,
         _ decision: nk_label_decision
     ) {
         let alongZ = (z.firstWeight[k], z.secondWeight[k])

@@ -5,7 +5,7 @@ public import NocturneCore
 /// Converts planes of logits to probabilities before they are interpolated, as MONAI does where its post-processing resamples
 /// probabilities: softmax over the classes, or the logistic function of each region.
 ///
-/// A ``SlabLabeler`` accepts the result in place of logits, with ``LabelDecision/ofProbabilities``: the class of the largest
+/// A ``SliceLabeler`` accepts the result in place of logits, with ``LabelDecision/ofProbabilities``: the class of the largest
 /// probability wins, and from those of regions one half is subtracted, so that a limit of 0 stands for one half.
 ///
 /// **Memory.** One plane.

@@ -41,7 +41,7 @@ struct AgainstNNUNetTests {
         }
         for test in fixtures.decisions {
             for decision in [LabelDecision.largestLogit(labels: [0, 1, 2]), .regions(labels: [1, 2, 3])] {
-                var labeler = try SlabLabeler(
+                var labeler = try SliceLabeler(
                     model: source,
                     native: test.shape,
                     decision: decision,
@@ -50,10 +50,8 @@ struct AgainstNNUNetTests {
                     rounding: .half
                 )
                 var labels = try VoxelBuffer<UInt16>(count: test.shape.count)
-                while labeler.nextPlane < source.z {
-                    _ = try planes[labeler.nextPlane].withUnsafeBufferPointer {
-                        try labeler.push($0, into: &labels, scope: .serial())
-                    }
+                while let plane = labeler.neededPlane {
+                    try planes[plane].withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
                 }
                 let isRegions = decision == .regions(labels: [1, 2, 3])
                 let expected: [UInt8] = numbers(isRegions ? test.regions : test.classes)

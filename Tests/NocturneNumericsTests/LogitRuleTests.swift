@@ -12,7 +12,7 @@ struct LogitRuleTests {
         let model = VolumeShape(x: 4, y: 4, z: 4)
         func accepts(_ rule: ResamplingRule, _ native: VolumeShape, axis: Int? = nil) -> Bool {
             do {
-                _ = try SlabLabeler(
+                _ = try SliceLabeler(
                     model: model,
                     native: native,
                     decision: .largestLogit(labels: [0, 1]),
@@ -32,19 +32,17 @@ struct LogitRuleTests {
         #expect(accepts(ResamplingRule(method: .none, order: .linear), model))
     }
 
-    @Test("ties that only float16 makes go to the lower class", arguments: [SlabLabeler.Rounding.half, .single])
-    func tiesOfHalf(rounding: SlabLabeler.Rounding) throws {
+    @Test("ties that only float16 makes go to the lower class", arguments: [SliceLabeler.Rounding.half, .single])
+    func tiesOfHalf(rounding: SliceLabeler.Rounding) throws {
         let native = VolumeShape(x: 4, y: 1, z: 1)
-        var labeler = try SlabLabeler(
+        var labeler = try SliceLabeler(
             model: VolumeShape(x: 2, y: 1, z: 1),
             native: native,
             decision: .largestLogit(labels: [0, 1]),
             rounding: rounding
         )
         var labels = try VoxelBuffer<UInt16>(count: 4)
-        _ = try ([100, 100, 100, 100.0625] as [Float]).withUnsafeBufferPointer {
-            try labeler.push($0, into: &labels, scope: .serial())
-        }
+        try ([100, 100, 100, 100.0625] as [Float]).withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
         #expect(labels.array() == (rounding == .half ? [0, 0, 1, 1] : [0, 1, 1, 1]))
     }
 
@@ -52,17 +50,17 @@ struct LogitRuleTests {
     func smallestRegion() throws {
         let shape = VolumeShape(x: 4, y: 1, z: 1)
         let logits: [Float] = [0, 0x1p-24, 0x1p-23, -0x1p-24]
-        for (rounding, expected) in [(SlabLabeler.Rounding.half, [0, 0, 5, 0]), (.single, [0, 5, 5, 0])]
+        for (rounding, expected) in [(SliceLabeler.Rounding.half, [0, 0, 5, 0]), (.single, [0, 5, 5, 0])]
             as [(_, [UInt16])]
         {
-            var labeler = try SlabLabeler(
+            var labeler = try SliceLabeler(
                 model: shape,
                 native: shape,
                 decision: .regions(labels: [5]),
                 rounding: rounding
             )
             var labels = try VoxelBuffer<UInt16>(count: 4)
-            _ = try logits.withUnsafeBufferPointer { try labeler.push($0, into: &labels, scope: .serial()) }
+            try logits.withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
             #expect(labels.array() == expected)
         }
     }
@@ -78,18 +76,16 @@ struct LogitRuleTests {
             let decision = LabelDecision(regions: [5], threshold: threshold)
             let probabilities = try PlaneProbabilities(model: shape, decision: decision)
             for isOfProbabilities in [false, true] {
-                var labeler = try SlabLabeler(
+                var labeler = try SliceLabeler(
                     model: shape,
                     native: shape,
                     decision: isOfProbabilities ? decision.ofProbabilities : decision
                 )
                 var labels = try VoxelBuffer<UInt16>(count: 5)
                 try logits.withUnsafeBufferPointer { logits in
-                    guard isOfProbabilities else {
-                        _ = try labeler.push(logits, into: &labels, scope: .serial()); return
-                    }
+                    guard isOfProbabilities else { return try labeler.push(logits, into: &labels) }
                     try probabilities.withProbabilities(of: logits, scope: .serial()) {
-                        _ = try labeler.push($0, into: &labels, scope: .serial())
+                        try labeler.push($0, into: &labels)
                     }
                 }
                 #expect(labels.array() == expected)
@@ -177,7 +173,7 @@ struct LogitRuleTests {
                     }
                 }
             }
-            var labeler = try SlabLabeler(
+            var labeler = try SliceLabeler(
                 model: model,
                 native: native,
                 decision: isRegions ? .regions(labels: [1, 2, 3]) : .largestLogit(labels: [1, 2, 3]),
@@ -186,10 +182,8 @@ struct LogitRuleTests {
                 rounding: .half
             )
             var labels = try VoxelBuffer<UInt16>(count: native.count)
-            while labeler.nextPlane < model.z {
-                _ = try planes[labeler.nextPlane].withUnsafeBufferPointer {
-                    try labeler.push($0, into: &labels, scope: .serial())
-                }
+            while let plane = labeler.neededPlane {
+                try planes[plane].withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
             }
             let different = zip(labels.array(), expected).count { $0 != $1 }
             #expect(different == 0, "regions \(isRegions)")

@@ -129,7 +129,7 @@ struct MONAITests {
     func labeling() throws {
         for test in try MONAIFixtures.load().images {
             let grid = try test.grid()
-            var labeler = try SlabLabeler(
+            var labeler = try SliceLabeler(
                 model: grid.shape,
                 native: test.source,
                 decision: .regions(labels: [1]),
@@ -137,10 +137,10 @@ struct MONAITests {
             )
             let scores = numbers(test.scores) as [Float]
             var labels = try VoxelBuffer<UInt16>(count: test.source.count)
-            for plane in 0..<grid.shape.z {
+            while let plane = labeler.neededPlane {
                 let area = grid.shape.sliceCount
                 try scores[plane * area..<(plane + 1) * area].withUnsafeBufferPointer {
-                    _ = try labeler.push($0, into: &labels, scope: .serial())
+                    try labeler.push($0, into: &labels)
                 }
             }
             let isFinished = labeler.isFinished

@@ -58,7 +58,7 @@ struct LabelSlices: ~Copyable {
     }
 
     /// Adds the next slice, with its probabilities.
-    mutating func labelSlice(by labeler: inout EnsembleLabeler, scope: ComputeScope) throws {
+    mutating func labelSlice(by labeler: inout SliceLabeler, scope: ComputeScope) throws {
         try probabilities?.addSlice(of: labeler.planes, scope: scope)
         try labeler.labelSlice(into: &labels, tally: &tallies.confidence, scope: scope)
     }
@@ -91,13 +91,11 @@ struct LabelSlices: ~Copyable {
 /// Inference of one cascade level on one volume: takes tiles and emits label slices.
 final class LevelInference: LabelInference {
     private let tiles: TileBlending
-    private var labeler: SlabLabeler
+    private var labeler: SliceLabeler
     private let meter: LogitConfidence
     private var slices: LabelSlices
     /// Of planes whose probabilities are resampled; nil if logits are.
     private var planeProbabilities: PlaneProbabilities?
-    /// What probabilities are made from; nil if none were asked for.
-    private var planes: EnsemblePlanes?
 
     /// - Parameters:
     ///   - decision: the label value for each network output.
@@ -112,13 +110,11 @@ final class LevelInference: LabelInference {
     ) throws {
         let grid = level.grid
         let slices = try LabelSlices(grid, checkpoint, probabilities, scope: context.scope)
-        let labeler = try SlabLabeler(
-            model: grid.shape,
+        let labeler = try SliceLabeler(
+            [try EnsemblePlanes.Member(of: grid)],
             native: grid.native,
             box: grid.box,
             decision: level.resamplesProbabilities ? decision.ofProbabilities : decision,
-            rule: grid.logits,
-            separateAxis: grid.logits.separateAxis(current: grid.spacing, new: grid.nativeSpacing),
             rounding: resources.options.tiles.usesReferenceRounding ? .half : .single,
             resumingAtSlice: slices.resumed
         )
@@ -126,21 +122,13 @@ final class LevelInference: LabelInference {
             level,
             decision: decision,
             resources: resources,
-            resumingAtPlane: labeler.nextPlane,
+            resumingAtPlane: labeler.planes.nextPlane(of: 0),
             agreement: slices.tallies.agreement.first ?? AgreementTally(),
             context: context
         )
         meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
         if level.resamplesProbabilities {
             planeProbabilities = try PlaneProbabilities(model: grid.shape, decision: decision)
-        }
-        if probabilities != nil {
-            planes = try EnsemblePlanes(
-                members: [try EnsemblePlanes.Member(of: grid, box: grid.box.shape)],
-                box: grid.box.shape,
-                classes: decision.labels.count,
-                resumingAtSlice: slices.resumed - grid.box.lower.z
-            )
         }
         self.slices = slices
         self.labeler = labeler
@@ -170,14 +158,10 @@ final class LevelInference: LabelInference {
     }
 
     private func push(_ plane: UnsafeBufferPointer<Float>, _ scope: ComputeScope) throws {
-        if let planes, !planes.isFinished {
-            try planes.push(plane, of: 0)
-            while !planes.isFinished, planes.neededPlane(of: 0) == nil {
-                try probabilities?.addSlice(of: planes, scope: scope)
-                planes.advance()
-            }
-        }
-        _ = try labeler.push(plane, into: &slices.labels, scope: scope)
+        // Planes after the last slice count in the confidence only.
+        guard !labeler.isFinished else { return }
+        try labeler.planes.push(plane, of: 0)
+        while labeler.planes.isComplete { try slices.labelSlice(by: &labeler, scope: scope) }
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {

@@ -11,7 +11,7 @@ final class EnsembleInference: LabelInference {
     private let members: [TileBlending]
     /// The finished planes of each member.
     private var planes: [Range<Int>]
-    private var labeler: EnsembleLabeler
+    private var labeler: SliceLabeler
     private var slices: LabelSlices
 
     /// - Parameters:
@@ -27,8 +27,8 @@ final class EnsembleInference: LabelInference {
     ) throws {
         let grid = levels[0].grid
         let slices = try LabelSlices(grid, checkpoint, probabilities, scope: context.scope)
-        let labeler = try EnsembleLabeler(
-            members: try levels.map { try EnsemblePlanes.Member(of: $0.grid, box: grid.box.shape) },
+        let labeler = try SliceLabeler(
+            try levels.map { try EnsemblePlanes.Member(of: $0.grid) },
             native: grid.native,
             box: grid.box,
             decision: decision,
@@ -73,9 +73,7 @@ final class EnsembleInference: LabelInference {
         guard !planes.isEmpty else { return }
         self.planes[index] = planes
         // A device does not run tiles meanwhile: the next row of a member may not be needed, and would count in its agreement.
-        while !labeler.isFinished, try pushPlanes(context.scope) {
-            try slices.labelSlice(by: &labeler, scope: context.scope)
-        }
+        while try pushPlanes(context.scope) { try slices.labelSlice(by: &labeler, scope: context.scope) }
     }
 
     private func lacksPlane(_ index: Int) -> Bool {
@@ -86,17 +84,12 @@ final class EnsembleInference: LabelInference {
     /// Hands over the planes for the next slice, as far as they are finished.
     /// - Returns: whether every member has all of them.
     private func pushPlanes(_ scope: ComputeScope) throws -> Bool {
-        var isComplete = true
-        for index in members.indices {
-            while let plane = labeler.planes.neededPlane(of: index) {
-                guard planes[index].contains(plane) else {
-                    isComplete = false
-                    break
-                }
-                try members[index].withPlane(plane, scope: scope) { try labeler.planes.push($0, of: index) }
+        for (index, member) in members.enumerated() {
+            while let plane = labeler.planes.neededPlane(of: index), planes[index].contains(plane) {
+                try member.withPlane(plane, scope: scope) { try labeler.planes.push($0, of: index) }
             }
         }
-        return isComplete
+        return labeler.planes.isComplete
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {
@@ -115,11 +108,11 @@ final class EnsembleInference: LabelInference {
 }
 
 extension EnsemblePlanes.Member {
-    /// The logits of networks on their grid, for a box of the native one.
-    init(of grid: ModelGrid, box: VolumeShape) throws(NumericsError) {
+    /// The logits of networks on their grid, for its box of the native one.
+    init(of grid: ModelGrid) throws(NumericsError) {
         try self.init(
             model: grid.shape,
-            box: box,
+            box: grid.box.shape,
             rule: grid.logits,
             separateAxis: grid.logits.separateAxis(current: grid.spacing, new: grid.nativeSpacing)
         )

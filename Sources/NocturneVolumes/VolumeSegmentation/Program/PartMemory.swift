@@ -85,14 +85,11 @@ struct PartMemory {
         return buffers
     }
 
-    /// Of the last level: a slice, and the planes around it.
+    /// Of the last level: a slice.
     private func probabilities(_ level: LevelModel, _ grid: ModelGrid) -> [PlannedBuffer] {
         let classes = part.mappedClasses(mappedLabels).count
         guard classes > 0 else { return [] }
-        let planes =
-            part.members.count > 1
-            ? 0 : EnsemblePlanes.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
-        let bytes = planes + StagedProbabilities.sliceBytes(classes: classes, box: grid.box.shape)
+        let bytes = StagedProbabilities.sliceBytes(classes: classes, box: grid.box.shape)
         return [PlannedBuffer("probabilities of a slice", bytes: bytes, in: .infer)]
     }
 
@@ -106,18 +103,20 @@ struct PartMemory {
             PlannedBuffer("tile sums", bytes: sums * level.accumulatorCount(options), in: .infer),
             PlannedBuffer(
                 "logit planes",
-                // A single member decides slab by slab; an ensemble first averages the probabilities of its members.
-                bytes: part.members.count > 1
-                    ? EnsembleLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
-                    : SlabLabeler.predictedBytes(
-                        model: grid.shape,
-                        box: grid.box.shape,
-                        rule: grid.logits,
-                        classes: level.classes
-                    ) + LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y),
+                bytes: SliceLabeler.predictedBytes(
+                    model: grid.shape,
+                    box: grid.box.shape,
+                    rule: grid.logits,
+                    classes: level.classes,
+                    members: part.members.count
+                ),
                 in: .infer
             ),
         ]
+        if part.members.count == 1 {
+            let bytes = LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y)
+            buffers.append(PlannedBuffer("confidence of a plane", bytes: bytes, in: .infer))
+        }
         if lean {
             let bytes = RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
             buffers.append(

@@ -31,7 +31,7 @@ struct KernelBenchmarks {
         defer { pool.shutdown() }
         let isLabelling = arguments[0] == "label"
         let order = ResamplingRule.Order(rawValue: numbers[0]) ?? .cubic
-        let rounding: SlabLabeler.Rounding = arguments[1] == "half" ? .half : .single
+        let rounding: SliceLabeler.Rounding = arguments[1] == "half" ? .half : .single
         let (bytes, seconds, processorSeconds) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             return isLabelling
@@ -72,7 +72,7 @@ struct KernelBenchmarks {
         _ classes: Int,
         _ model: VolumeShape,
         _ native: VolumeShape,
-        _ rounding: SlabLabeler.Rounding,
+        _ rounding: SliceLabeler.Rounding,
         _ scope: ComputeScope
     ) throws -> (Data, Double, Double) {
         // Planes as the accumulator gives them.
@@ -89,20 +89,23 @@ struct KernelBenchmarks {
         }
         let (start, begin) = (ContinuousClock.now, usage().seconds)
         var labels = try VoxelBuffer<UInt16>(count: native.count)
-        var labeler = try SlabLabeler(
-            model: model,
+        let member = try EnsemblePlanes.Member(model: model, box: native, rule: .logits, separateAxis: nil)
+        var labeler = try SliceLabeler(
+            [member],
             native: native,
+            box: VoxelBox(all: native),
             decision: .largestLogit(labels: (0..<classes).map { UInt16($0) }),
             rounding: rounding
         )
         let planeCount = classes * model.sliceCount
+        var tally = ConfidenceTally()
         try planes.withUnsafeBufferPointer { planes in
-            for z in 0..<model.z {
-                _ = try labeler.push(
-                    UnsafeBufferPointer(rebasing: planes[z * planeCount..<(z + 1) * planeCount]),
-                    into: &labels,
-                    scope: scope
-                )
+            while let z = labeler.planes.neededPlane(of: 0) {
+                let plane = planes[z * planeCount..<(z + 1) * planeCount]
+                try labeler.planes.push(UnsafeBufferPointer(rebasing: plane), of: 0)
+                while labeler.planes.isComplete {
+                    try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
+                }
             }
         }
         let (seconds, work) = ((ContinuousClock.now - start) / .seconds(1), usage().seconds - begin)

@@ -22,6 +22,15 @@ private struct MemberLogits {
         planes = (0..<shape.z).map { _ in random.floats(classes * shape.sliceCount, in: -6..<6) }
     }
 
+    func member(of box: VolumeShape) throws -> EnsemblePlanes.Member {
+        try EnsemblePlanes.Member(
+            model: shape,
+            box: box,
+            rule: ResamplingRule(order: .linear),
+            separateAxis: nil
+        )
+    }
+
     /// The interpolated logit of a class, in double precision.
     func value(_ c: Int, _ place: SIMD3<Int>, of box: VolumeShape) -> Double {
         var sum = 0.0
@@ -44,7 +53,7 @@ private struct MemberLogits {
 }
 
 @Suite("Labels of an ensemble")
-struct EnsembleLabelerTests {
+struct EnsembleLabelsTests {
     private static let classes = 4
     private static let native = VolumeShape(x: 23, y: 14, z: 12)
     private static let box = VoxelBox(lower: SIMD3(2, 1, 3), upper: SIMD3(21, 14, 11))
@@ -65,15 +74,8 @@ struct EnsembleLabelerTests {
         scope: ComputeScope
     ) throws -> (labels: [UInt16], tally: ConfidenceTally) {
         var tally = ConfidenceTally()
-        var labeler = try EnsembleLabeler(
-            members: try members.map {
-                try EnsemblePlanes.Member(
-                    model: $0.shape,
-                    box: Self.box.shape,
-                    rule: ResamplingRule(order: .linear),
-                    separateAxis: nil
-                )
-            },
+        var labeler = try SliceLabeler(
+            try members.map { try $0.member(of: Self.box.shape) },
             native: Self.native,
             box: Self.box,
             decision: decision,
@@ -115,14 +117,7 @@ struct EnsembleLabelerTests {
         scope: ComputeScope
     ) throws -> [UInt8] {
         let planes = try EnsemblePlanes(
-            members: try members.map {
-                try EnsemblePlanes.Member(
-                    model: $0.shape,
-                    box: Self.box.shape,
-                    rule: ResamplingRule(order: .linear),
-                    separateAxis: nil
-                )
-            },
+            members: try members.map { try $0.member(of: Self.box.shape) },
             box: Self.box.shape,
             classes: Self.classes,
             resumingAtSlice: slice
@@ -132,12 +127,16 @@ struct EnsembleLabelerTests {
         while !planes.isFinished {
             for (index, member) in members.enumerated() {
                 while let plane = planes.neededPlane(of: index) {
-                    try member.planes[plane].withUnsafeBufferPointer { try planes.push($0, of: index) }
+                    try member.planes[plane].withUnsafeBufferPointer {
+                        try planes.push($0, of: index)
+                        while planes.isComplete {
+                            try probabilities.nextSlice(of: planes, into: &one, scope: scope)
+                            bytes += one.array()
+                            planes.advance()
+                        }
+                    }
                 }
             }
-            try probabilities.nextSlice(of: planes, into: &one, scope: scope)
-            bytes += one.array()
-            planes.advance()
         }
         return bytes
     }
@@ -166,6 +165,21 @@ struct EnsembleLabelerTests {
             let rest = try maps(members, probabilities, from: slice, scope: .serial())
             #expect(rest[...] == found[0][(slice * 2 * shape.sliceCount)...])
         }
+    }
+
+    @Test("Maps of one network on the voxels of the volume are those of its own logits")
+    func direct() throws {
+        let decision = LabelDecision.largestLogit(labels: [0, 3, 9, 2])
+        let member = MemberLogits(Self.box.shape, classes: Self.classes, seed: 3)
+        let found = try maps([member], ClassProbabilities(decision, of: [2]), scope: .serial())
+        let shape = Self.box.shape
+        var worst = 0.0
+        for index in 0..<shape.count {
+            let place = SIMD3(index % shape.x, index / shape.x % shape.y, index / shape.sliceCount)
+            let expected = self.probabilities([member], place, isRegions: false)[2] * 255
+            worst = max(worst, abs(Double(found[index]) - expected))
+        }
+        #expect(worst > 0.4 && worst < 0.5 + 1e-3)
     }
 
     @Test("Planes of probabilities are interpolated as they are", arguments: [false, true])

@@ -23,6 +23,24 @@ struct LabelCase: Sendable, CustomTestStringConvertible {
         return regions ? .regions(labels: labels.map { $0 + 1 }) : .largestLogit(labels: labels)
     }
 
+    /// Of a single network.
+    func labeler(from slice: Int = 0) throws -> SliceLabeler {
+        let box = box ?? VoxelBox(all: native)
+        let member = try EnsemblePlanes.Member(
+            model: model,
+            box: box.shape,
+            rule: .logits,
+            separateAxis: separateAxis
+        )
+        return try SliceLabeler(
+            [member],
+            native: native,
+            box: box,
+            decision: decision,
+            resumingAtSlice: slice
+        )
+    }
+
     /// Rounded to halves, so that there are ties.
     func logits() -> [[Float]] {
         var random = SplitMix64(seed: 77)
@@ -59,6 +77,48 @@ struct LabelCase: Sendable, CustomTestStringConvertible {
         LabelCase(model: VolumeShape(x: 2, y: 2, z: 3), native: VolumeShape(x: 700, y: 3, z: 4), classes: 2),
         LabelCase(model: VolumeShape(x: 300, y: 2, z: 3), native: VolumeShape(x: 300, y: 2, z: 3), classes: 3),
     ]
+}
+
+extension SliceLabeler {
+    /// Of a single network, on the whole grid.
+    init(
+        model: VolumeShape,
+        native: VolumeShape,
+        decision: LabelDecision,
+        rule: ResamplingRule = .logits,
+        separateAxis: Int? = nil,
+        rounding: Rounding = .single
+    ) throws {
+        let member = try EnsemblePlanes.Member(
+            model: model,
+            box: native,
+            rule: rule,
+            separateAxis: separateAxis
+        )
+        try self.init(
+            [member],
+            native: native,
+            box: VoxelBox(all: native),
+            decision: decision,
+            rounding: rounding
+        )
+    }
+
+    /// The plane that must be pushed next; nil when all slices are labelled.
+    var neededPlane: Int? { planes.neededPlane(of: 0) }
+
+    /// Labels the slices that a plane of the single network completes.
+    mutating func push(
+        _ plane: UnsafeBufferPointer<Float>,
+        into labels: inout VoxelBuffer<UInt16>,
+        scope: ComputeScope = .serial()
+    ) throws {
+        var tally = ConfidenceTally()
+        try planes.push(plane, of: 0)
+        while planes.isComplete { try labelSlice(into: &labels, tally: &tally, scope: scope) }
+        // A single network's confidence is that of its own grid.
+        #expect(tally == ConfidenceTally())
+    }
 }
 
 /// Everything at once: interpolate classes × native voxels, then decide.
@@ -105,7 +165,7 @@ private func wholeVolume(_ test: LabelCase, _ planes: [[Float]]) -> [UInt16] {
     return result
 }
 
-/// Labels from `slice` on, pushing what the labeler asks for. The ranges it reported are checked to follow each other.
+/// Labels from `slice` on, pushing what the labeler asks for.
 private func stream(
     _ test: LabelCase,
     _ planes: [[Float]],
@@ -113,27 +173,19 @@ private func stream(
     into labels: inout VoxelBuffer<UInt16>,
     scope: ComputeScope
 ) throws {
-    var labeler = try SlabLabeler(
-        model: test.model,
-        native: test.native,
-        box: test.box,
-        decision: test.decision,
-        separateAxis: test.separateAxis,
-        resumingAtSlice: slice
-    )
-    var next = slice
-    while labeler.nextPlane < test.model.z {
-        let finished = try planes[labeler.nextPlane].withUnsafeBufferPointer {
-            try labeler.push($0, into: &labels, scope: scope)
-        }
-        #expect(finished.lowerBound == next)
-        next = finished.upperBound
+    var labeler = try test.labeler(from: slice)
+    var finished = labeler.finishedSlices
+    #expect(finished <= slice || labeler.isFinished)
+    while let plane = labeler.neededPlane {
+        try planes[plane].withUnsafeBufferPointer { try labeler.push($0, into: &labels, scope: scope) }
+        #expect(labeler.finishedSlices >= finished)
+        finished = labeler.finishedSlices
     }
     #expect(labeler.isFinished && labeler.finishedSlices == test.native.z)
 }
 
-@Suite("Labelling slabs of native slices")
-struct SlabLabelerTests {
+@Suite("Labelling native slices")
+struct SliceLabelerTests {
     @Test("equals the whole volume at once, for every number of threads", arguments: LabelCase.all)
     func streaming(test: LabelCase) async throws {
         let planes = test.logits()
@@ -153,18 +205,9 @@ struct SlabLabelerTests {
         for slice in 0..<test.native.z {
             var labels = try VoxelBuffer<UInt16>(count: test.native.count)
             for index in 0..<slice * test.native.sliceCount { labels[index] = expected[index] }
-            var resumed = try SlabLabeler(
-                model: test.model,
-                native: test.native,
-                box: test.box,
-                decision: test.decision,
-                separateAxis: test.separateAxis,
-                resumingAtSlice: slice
-            )
-            if resumed.isFinished { continue }
-            _ = try planes[resumed.nextPlane].withUnsafeBufferPointer {
-                try resumed.push($0, into: &labels, scope: .serial())
-            }
+            var resumed = try test.labeler(from: slice)
+            guard let plane = resumed.neededPlane else { continue }
+            try planes[plane].withUnsafeBufferPointer { try resumed.push($0, into: &labels) }
             try stream(test, planes, from: slice, into: &labels, scope: .serial())
             let isEqual = labels.array() == expected
             #expect(isEqual, "from slice \(slice)")
@@ -175,27 +218,27 @@ struct SlabLabelerTests {
     func promptness() throws {
         let test = LabelCase(model: VolumeShape(x: 2, y: 2, z: 3), native: VolumeShape(x: 2, y: 2, z: 6))
         var labels = try VoxelBuffer<UInt16>(count: test.native.count)
-        var labeler = try SlabLabeler(model: test.model, native: test.native, decision: test.decision)
-        let ranges = try test.logits().map { plane in
-            try plane.withUnsafeBufferPointer { try labeler.push($0, into: &labels, scope: .serial()) }
+        var labeler = try test.labeler()
+        var ends: [Int] = []
+        for plane in test.logits() {
+            try plane.withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
+            ends.append(labeler.finishedSlices)
         }
         // Slices lie at -0.25, 0.25, 0.75, 1.25, 1.75, 2.25.
-        #expect(ranges == [0..<1, 1..<3, 3..<6])
+        #expect(ends == [1, 3, 6])
     }
 
     @Test("the boundary between two classes falls where the interpolated logits cross")
     func crossing() throws {
         // Class 1 leads beyond 0.5 of a row of two model voxels: native voxels right of the middle.
         let native = VolumeShape(x: 10, y: 1, z: 1)
-        var labeler = try SlabLabeler(
+        var labeler = try SliceLabeler(
             model: VolumeShape(x: 2, y: 1, z: 1),
             native: native,
             decision: .largestLogit(labels: [0, 9])
         )
         var labels = try VoxelBuffer<UInt16>(count: 10)
-        _ = try ([0, 0, -1, 1] as [Float]).withUnsafeBufferPointer {
-            try labeler.push($0, into: &labels, scope: .serial())
-        }
+        try ([0, 0, -1, 1] as [Float]).withUnsafeBufferPointer { try labeler.push($0, into: &labels) }
         #expect(labels.array() == [0, 0, 0, 0, 0, 9, 9, 9, 9, 9])
     }
 
@@ -203,12 +246,12 @@ struct SlabLabelerTests {
     func hostile() throws {
         let model = VolumeShape(x: 2, y: 2, z: 1)
         let native = VolumeShape(x: 3, y: 3, z: 3)
-        var labeler = try SlabLabeler(model: model, native: native, decision: .largestLogit(labels: [0, 1]))
+        var labeler = try SliceLabeler(model: model, native: native, decision: .largestLogit(labels: [0, 1]))
         var labels = try VoxelBuffer<UInt16>(count: native.count)
         func error(_ count: Int) -> NumericsError? {
             do {
-                _ = try [Float](repeating: 0, count: count).withUnsafeBufferPointer {
-                    try labeler.push($0, into: &labels, scope: .serial())
+                try [Float](repeating: 0, count: count).withUnsafeBufferPointer {
+                    try labeler.push($0, into: &labels)
                 }
             } catch { return error as? NumericsError }
             return nil
@@ -219,33 +262,33 @@ struct SlabLabelerTests {
         func refused(
             _ model: VolumeShape,
             _ box: VoxelBox? = nil,
-            _ labels: [UInt16] = [0, 1],
+            classes: Int = 2,
             slice: Int = 0
         ) -> Bool {
             do {
-                _ = try SlabLabeler(
-                    model: model,
-                    native: native,
-                    box: box,
-                    decision: .largestLogit(labels: labels),
-                    resumingAtSlice: slice
-                )
+                _ = try LabelCase(model: model, native: native, box: box, classes: classes).labeler(from: slice)
             } catch { return error is NumericsError }
             return false
         }
         #expect(refused(VolumeShape(x: 0, y: 2, z: 2)))
         #expect(refused(model, VoxelBox(lower: SIMD3(0, 0, 0), upper: SIMD3(4, 1, 1))))
-        #expect(refused(model, nil, []))
+        #expect(refused(model, classes: 0))
         #expect(refused(model, slice: 4))
         #expect(!refused(model, slice: 3))
     }
 
-    @Test("holds two planes of logits, and none where grids agree")
+    @Test("holds two planes of logits of each network, and none of a single one where grids agree")
     func prediction() {
         let model = VolumeShape(x: 10, y: 20, z: 30)
+        func bytes(_ box: VolumeShape, _ members: Int) -> Int {
+            SliceLabeler.predictedBytes(model: model, box: box, rule: .logits, classes: 5, members: members)
+        }
         let taps = 60 * 32
-        #expect(SlabLabeler.predictedBytes(model: model, box: model, classes: 5) == taps)
+        #expect(bytes(model, 1) == taps)
         let box = VolumeShape(x: 20, y: 20, z: 20)
-        #expect(SlabLabeler.predictedBytes(model: model, box: box, classes: 5) == taps + 2 * 5 * 200 * 4)
+        #expect(bytes(box, 1) == taps + 2 * 5 * 200 * 4)
+        // Labels and probabilities of a slice, too.
+        #expect(bytes(model, 2) == taps + 2 * 5 * 200 * 4 + 200 * 6)
+        #expect(bytes(box, 2) == taps + 2 * 5 * 200 * 4 + 400 * 6)
     }
 }
