@@ -54,7 +54,7 @@ final class PartRun {
     /// The labels of the previous level of each member.
     private var previous: [FrozenVoxels<UInt16>?]
     private var member = 0
-    private var current: (any LabelInference)?
+    private var current: PartInference?
     private var isLast = false
     private var finishedSteps = 0
     let stepCount: Int
@@ -116,7 +116,7 @@ final class PartRun {
         }
     }
 
-    private func next(_ context: StageContext) throws -> any LabelInference {
+    private func next(_ context: StageContext) throws -> PartInference {
         let scope = context.scope
         guard earlier.isEmpty else {
             let (index, level) = earlier.removeFirst()
@@ -132,7 +132,7 @@ final class PartRun {
         _ levels: [PreparedLevel],
         _ decision: LabelDecision,
         _ context: StageContext
-    ) throws -> any LabelInference {
+    ) throws -> PartInference {
         let checkpoint = LabelCheckpoint(
             folder: context.staging,
             level: nextRun,
@@ -144,18 +144,8 @@ final class PartRun {
         let probabilities = try isLast ? staged(levels[0], decision, context) : nil
         nextRun += 1
         resources.sessions.free(except: levels.map(\.model))
-        if levels.count > 1 {
-            return try EnsembleInference(
-                levels,
-                decision: decision,
-                checkpoint: checkpoint,
-                probabilities: probabilities,
-                resources: resources,
-                context: context
-            )
-        }
-        return try LevelInference(
-            levels[0],
+        return try PartInference(
+            levels,
             decision: decision,
             checkpoint: checkpoint,
             probabilities: probabilities,
