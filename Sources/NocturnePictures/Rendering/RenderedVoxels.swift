@@ -25,11 +25,9 @@ struct RenderedVoxels: Sendable {
     let end: SIMD3<Double>
 
     /// In ``intensities``: voxels from one row to the next, from one plane to the next, and to the first.
-    var row: Int { shape.x + Self.padding }
-    var plane: Int { row * (shape.y + Self.padding) }
+    var row: Int { shape.padded.x }
+    var plane: Int { shape.padded.sliceCount }
     var origin: Int { plane + row + 1 }
-    /// Voxels more along each axis: one before, two after.
-    static let padding = 3
 
     struct Labels: Sendable {
         /// For each voxel, the place of its label's colour in ``RenderedVoxels/colors``; 0 without a label or a colour.
@@ -40,13 +38,9 @@ struct RenderedVoxels: Sendable {
     }
 
     static func predictedBytes(_ shape: VolumeShape, hasLabels: Bool) -> Int {
-        let counts = [shape.x, shape.y, shape.z].map { ($0 + stored($0) - 1) / stored($0) }
-        let padded = counts.reduce(1) { $0 * ($1 + padding) }
-        return padded * 2 + (hasLabels ? padded * 2 + counts.reduce(1, *) * 2 : 0) + (2 << 20)
+        let shape = VoxelBlocks.shape(of: shape, largestSide: largestSide)
+        return shape.padded.count * 2 + (hasLabels ? shape.padded.count * 2 + shape.count * 2 : 0) + (2 << 20)
     }
-
-    /// The stored voxels along an axis that become one.
-    private static func stored(_ count: Int) -> Int { max(1, (count + largestSide - 1) / largestSide) }
 
     /// - Throws: ``CancelledError``; the flag is checked for every plane of the result. `AllocationError`.
     /// - Complexity: every voxel is read once, in the order in which it is stored.
@@ -58,7 +52,7 @@ struct RenderedVoxels: Sendable {
         scope: ComputeScope
     ) throws {
         let grid = SlicedGrid(volume.geometry, through: nil)
-        let blocks = VoxelBlocks(grid, grid.axes.map { Self.stored($0.count) })
+        let blocks = VoxelBlocks(grid, largestSide: Self.largestSide)
         shape = blocks.shape
         affine = blocks.affine(volume.geometry)
         inverse = affine.inverse ?? .identity
@@ -72,29 +66,9 @@ struct RenderedVoxels: Sendable {
         }
         self.colors = found
         labels = try map.map { map in
-            let places = try Self.reduced(map, blocks, places, scope)
+            let places = try blocks.labels(of: map, as: places, scope)
             return Labels(places: places, shares: try Self.shares(places, blocks.shape, scope))
         }
-    }
-
-    /// The label of the voxel in the middle of each block.
-    private static func reduced(
-        _ map: LabelVolume,
-        _ blocks: VoxelBlocks,
-        _ places: [UInt16],
-        _ scope: ComputeScope
-    ) throws -> FrozenVoxels<UInt16> {
-        var labels = try VoxelBuffer<UInt16>(count: blocks.shape.count)
-        try map.voxels.withParallelReader { voxels in
-            try places.withParallelReader { places in
-                try labels.withParallelBuffer { labels in
-                    try blocks.forEach(scope) { target, block in
-                        labels[target] = places[Int(voxels[blocks.middle(of: block)])]
-                    }
-                }
-            }
-        }
-        return labels.frozen()
     }
 
     /// Half of each value is the voxel's own, half that of the 27 around it, weighted by 1, 2, 1 along each axis.
@@ -103,7 +77,7 @@ struct RenderedVoxels: Sendable {
         _ shape: VolumeShape,
         _ scope: ComputeScope
     ) throws -> FrozenVoxels<UInt16> {
-        let padded = VolumeShape(x: shape.x + padding, y: shape.y + padding, z: shape.z + padding)
+        let padded = shape.padded
         var shares = try VoxelBuffer<UInt16>(count: padded.count)
         try places.withParallelReader { places in
             try shares.withParallelBuffer { shares in

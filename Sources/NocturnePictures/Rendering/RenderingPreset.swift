@@ -50,7 +50,7 @@ public enum RenderingPreset: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// From the lowest to the highest percentile, with air in the lowest fifth.
     private static func mr(_ volume: Volume) -> TransferFunction {
-        let scale = GreyScale(.percentiles, over: sampled(volume))
+        let scale = GreyScale(.percentiles, over: SlicedGrid(volume.geometry, through: nil).sampled(volume))
         let width = max(scale.upper - scale.lower, 1e-6 * max(1, abs(scale.lower)))
         func point(_ share: Double, _ color: SIMD3<UInt8>, _ extinction: Double) -> TransferFunction.Point {
             .init(scale.lower + share * width, color, extinction: extinction)
@@ -65,20 +65,5 @@ public enum RenderingPreset: String, Sendable, Hashable, Codable, CaseIterable {
             ],
             surfaceGradient: 0.04 * width
         )
-    }
-
-    /// About a hundred thousand voxels, evenly along the patient's axes: the same for any order of storage.
-    private static func sampled(_ volume: Volume) -> [Float] {
-        let grid = SlicedGrid(volume.geometry, through: nil)
-        var step = 1
-        while grid.axes.reduce(1, { $0 * (($1.count + step - 1) / step) }) > 1 << 17 { step += 1 }
-        let places = grid.axes.map { axis in stride(from: 0, to: axis.count, by: step).map { axis.offsets[$0] } }
-        return volume.voxels.withUnsafeBufferPointer { voxels in
-            places[2].flatMap { z in
-                places[1].flatMap { y in
-                    places[0].map { voxels[grid.origin + $0 + y + z] }.filter(\.isFinite)
-                }
-            }
-        }
     }
 }

@@ -47,7 +47,7 @@ struct ReviewVolume: Encodable {
     /// Surfaces that together take more are left out: a browser has to hold them all.
     static let largestMeshBytes = 24 << 20
 
-    /// The bytes besides the reduced volume: files, and their text.
+    /// The bytes of the reduced volume, and of the means of which it is made, or later of files and their text.
     static func workingBytes(_ shape: VolumeShape) -> Int {
         ReducedVolume.predictedBytes(shape) * 2 + largestMeshBytes * 3 + NIfTIWriter.compressionBytes
     }

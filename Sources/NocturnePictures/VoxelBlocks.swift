@@ -2,49 +2,79 @@ internal import CNocturneKernels
 import NocturneConcurrency
 import NocturneCore
 
-/// The blocks of stored voxels that become one voxel each. At the end of an axis there may be fewer voxels in a block.
+/// The blocks of stored voxels that become one voxel each, of the same size everywhere; at the end of an axis there may be fewer
+/// voxels in a block.
 struct VoxelBlocks: Sendable {
     /// Blocks along R, A and S.
     let shape: VolumeShape
     private let grid: SlicedGrid
     /// Stored voxels of a block along R, A and S.
-    private let sizes: [Int]
+    let sizes: [Int]
     /// R, A and S, the one along which neighbours are stored closest first.
     private let order: [Int]
 
-    init(_ grid: SlicedGrid, _ sizes: [Int]) {
+    /// - Parameter largestSide: the most blocks along an axis.
+    init(_ grid: SlicedGrid, largestSide: Int) {
         self.grid = grid
-        self.sizes = sizes
-        let counts = (0..<3).map { (grid.axes[$0].count + sizes[$0] - 1) / sizes[$0] }
-        shape = VolumeShape(x: counts[0], y: counts[1], z: counts[2])
+        let counts = grid.axes.map(\.count)
+        sizes = counts.map { Self.size($0, largestSide) }
+        shape = Self.shape(of: VolumeShape(x: counts[0], y: counts[1], z: counts[2]), largestSide: largestSide)
         order = [0, 1, 2].sorted { grid.orientation.source[$0] < grid.orientation.source[$1] }
     }
 
-    /// Calls `body` with the offset of every block in the result, and its index.
-    func forEach(_ scope: ComputeScope, _ body: @Sendable (_ target: Int, _ block: SIMD3<Int>) -> Void) throws {
-        try scope.forEach(shape[order[2]]) { slow in
-            var block = SIMD3<Int>()
-            block[order[2]] = slow
-            for middle in 0..<shape[order[1]] {
-                block[order[1]] = middle
-                for fast in 0..<shape[order[0]] {
-                    block[order[0]] = fast
-                    body(shape.offset(block.x, block.y, block.z), block)
+    /// The blocks along the same axes as the stored voxels.
+    static func shape(of stored: VolumeShape, largestSide: Int) -> VolumeShape {
+        func blocks(_ count: Int) -> Int { (count - 1) / size(count, largestSide) + 1 }
+        return VolumeShape(x: blocks(stored.x), y: blocks(stored.y), z: blocks(stored.z))
+    }
+
+    private static func size(_ count: Int, _ largestSide: Int) -> Int { (count - 1) / largestSide + 1 }
+
+    /// The label of the voxel in the middle of every block, as `table` replaces it.
+    /// - Throws: ``CancelledError``; the flag is checked for every plane of the result. `AllocationError`.
+    func labels(of map: LabelVolume, as table: [UInt16], _ scope: ComputeScope) throws -> FrozenVoxels<UInt16> {
+        let middles = (0..<3).map { axis in
+            (0..<shape[axis]).map { block in
+                let places = places(axis, block)
+                return grid.axes[axis].offsets[(places.lowerBound + places.upperBound) / 2]
+            }
+        }
+        let (fast, middle, slow) = (order[0], order[1], order[2])
+        let steps = [1, shape.x, shape.sliceCount]
+        var labels = try VoxelBuffer<UInt16>(count: shape.count)
+        try map.voxels.withParallelReader { voxels in
+            try table.withParallelReader { table in
+                try labels.withParallelBuffer { labels in
+                    try scope.forEach(shape[slow]) { plane in
+                        for line in 0..<shape[middle] {
+                            let row = voxels + (grid.origin + middles[middle][line] + middles[slow][plane])
+                            let target = labels + (line * steps[middle] + plane * steps[slow])
+                            for (place, offset) in middles[fast].enumerated() {
+                                target[place * steps[fast]] = table[Int(row[offset])]
+                            }
+                        }
+                    }
                 }
             }
         }
+        return labels.frozen()
     }
 
-    /// The mean of every block, with the outermost ones repeated around them.
+    /// The mean of every block, with the outermost ones repeated around them: 0 is the lower end of the range, 65535 the upper one.
+    ///
+    /// Intensities outside the range are limited to it first. Voxels that are not finite are left out; a block without others is at
+    /// the lower end.
+    /// - Throws: ``CancelledError``; the flag is checked for every plane of the result. `AllocationError`.
     func means(
         of volume: Volume,
         _ range: ClosedRange<Double>,
         _ scope: ComputeScope
     ) throws -> FrozenVoxels<UInt16> {
-        let padding = RenderedVoxels.padding
-        let padded = VolumeShape(x: shape.x + padding, y: shape.y + padding, z: shape.z + padding)
+        let padded = shape.padded
         let rowCount = shape[order[0]]
-        let (lower, upper) = (Float(range.lowerBound), Float(range.upperBound))
+        // The difference of the limits is neither 0 nor infinite in single precision.
+        let lower = Float(min(max(range.lowerBound, -1e38), 1e38))
+        let upper = max(Float(min(max(range.upperBound, -1e38), 1e38)), lower.nextUp)
         let limits = nk_voxel_range(lower: lower, upper: upper, scale: 65535 / (upper - lower))
         var means = try VoxelBuffer<UInt16>(count: padded.count)
         try volume.voxels.withParallelReader { voxels in
@@ -128,14 +158,6 @@ struct VoxelBlocks: Sendable {
         block * sizes[axis]..<min((block + 1) * sizes[axis], grid.axes[axis].count)
     }
 
-    /// The storage offset of the voxel in the middle of a block.
-    func middle(of block: SIMD3<Int>) -> Int {
-        (0..<3).reduce(grid.origin) { sum, axis in
-            let places = places(axis, block[axis])
-            return sum + grid.axes[axis].offsets[(places.lowerBound + places.upperBound) / 2]
-        }
-    }
-
     /// From indices of blocks to mm from the middle of the stored grid. A grid whose axes have no directions in the patient
     /// is drawn along its own.
     func affine(_ geometry: VolumeGeometry) -> Affine {
@@ -162,4 +184,9 @@ struct VoxelBlocks: Sendable {
         let counts = (0..<3).map { Double(grid.axes[$0].count) / Double(sizes[$0]) - 0.5 }
         return SIMD3(counts[0], counts[1], counts[2])
     }
+}
+
+extension VolumeShape {
+    /// With the voxels around a volume that rays read, too: one before each axis, two after it.
+    var padded: VolumeShape { VolumeShape(x: x + 3, y: y + 3, z: z + 3) }
 }
