@@ -8,6 +8,7 @@ struct GivenNames {
     private(set) var notes: [String] = []
 
     /// - Parameters:
+    ///   - items: below the input `/in`.
     ///   - known: items of earlier runs, with the names that they have.
     ///   - foreign: what lies in the output folder.
     init(
@@ -24,9 +25,9 @@ struct GivenNames {
         )
         try table.add(items)
         try table.order()
-        let wanted = ItemNames(table, identifiers, below: [])
+        let wanted = ItemNames(table, identifiers, below: ["/in"])
         try wanted.find()
-        var alternatives = try ItemNames.Alternatives(wanted, foreign: foreign)
+        var alternatives = ItemNames.Alternatives(wanted, foreign: foreign)
         for candidate in try table.candidates(after: 0) {
             if let before = candidate.before {
                 names.append(before.name)

@@ -25,7 +25,7 @@ struct ItemNamesTests {
     private func names(
         _ items: [DiscoveredItem],
         _ identifiers: IdentifierPolicy = .hash,
-        below inputs: [String] = []
+        below inputs: [String] = ["/in"]
     ) throws -> [String] {
         let table = try FoundTable()
         try table.add(items)
@@ -35,21 +35,27 @@ struct ItemNamesTests {
     }
 
     @Test(
-        "Equal names get the shortest run of folders that tells all of them apart; others stay",
+        "Equal names get all folders below the input in front; others stay",
         arguments: [
-            (["/in/sub-001/ct/ct.nii", "/in/sub-002/ct/ct.nii", "/in/x/mr.nii"], ["sub-001_ct", "sub-002_ct", "mr"]),
+            (
+                ["/in/sub-001/ct/ct.nii", "/in/sub-002/ct/ct.nii", "/in/x/mr.nii"],
+                ["sub-001_ct_ct", "sub-002_ct_ct", "mr"]
+            ),
             (
                 ["/in/sts1/CT/image.nii", "/in/sts1/PET/image.nii", "/in/sts2/CT/image.nii"],
                 ["sts1_CT_image", "sts1_PET_image", "sts2_CT_image"]
             ),
-            (["/in/a/x/i.nii", "/in/b/y/i.nii"], ["x_i", "y_i"]),
-            (["/in/i.nii", "/in/a/I.nii"], ["in_i", "a_I"]),
+            (["/in/a/x/i.nii", "/in/b/y/i.nii"], ["a_x_i", "b_y_i"]), (["/in/i.nii", "/in/a/I.nii"], ["i", "a_I"]),
+            // Not in the input.
             (["/a.nii", "/b/a.nii"], ["a", "a"]),
             // One folder: nothing tells them apart.
             (["/in/a.jpg", "/in/a.png"], ["a", "a"]),
             (["/in/p/a.jpg", "/in/p/a.png", "/in/q/a.png"], ["p_a", "p_a", "q_a"]),
             // A folder whose name is no folder's name in the output, and one that differs in case only.
-            (["/in/a b/i.nii", "/in/-c/i.nii"], ["a_b_i", "c_i"]), (["/in/A/i.nii", "/in/a/i.nii"], ["i", "i"]),
+            (["/in/a b/i.nii", "/in/-c/i.nii"], ["a_b_i", "c_i"]), (["/in/A/i.nii", "/in/a/i.nii"], ["A_i", "a_i"]),
+            // Equal to the name of a file, which has no folder; and of one that has.
+            (["/in/a/i.nii", "/in/b/i.nii", "/in/a_i.nii"], ["a_i", "b_i", "a_i"]),
+            (["/in/a/i.nii", "/in/b/i.nii", "/in/x/a_i.nii"], ["a_i", "b_i", "x_a_i"]),
         ] as [([String], [String])]
     )
     func folders(paths: [String], expected: [String]) throws {
@@ -58,21 +64,30 @@ struct ItemNamesTests {
         #expect(try names(items.reversed()) == expected.reversed())
     }
 
-    @Test("Below the inputs, names begin with the outermost folder in which the items differ: the patient's")
-    func patients() throws {
+    @Test("With several inputs, names that folders below them leave equal begin below the folder of all inputs")
+    func severalInputs() throws {
         func names(_ paths: [String], below inputs: [String]) throws -> [String] {
             let items = paths.map { item($0) }
             let names = try self.names(items, below: inputs)
             #expect(try self.names(items.reversed(), below: inputs) == names.reversed())
             return names
         }
-        #expect(try names(["/e/P1/CT_1/S2", "/e/P2/CT_2/S2"], below: ["/e"]) == ["P1_S2", "P2_S2"])
-        let several = try names(["/e/P1/CT_1/S2", "/e/P1/CT_2/S2", "/e/P2/CT_3/S2"], below: ["/e"])
-        #expect(several == ["P1_CT_1_S2", "P1_CT_2_S2", "P2_CT_3_S2"])
+        #expect(try names(["/e/P1/CT_1/S2", "/e/P2/CT_2/S2"], below: ["/e"]) == ["P1_CT_1_S2", "P2_CT_2_S2"])
         #expect(try names(["/e/P1/i", "/e/P2/i", "/f/P3/i"], below: ["/e", "/f"]) == ["P1_i", "P2_i", "P3_i"])
-        // Each patient is an input; folders above inputs are no part of names unless nothing else distinguishes.
-        #expect(try names(["/a/P1/x/i", "/b/P2/x/i"], below: ["/a/P1", "/b/P2"]) == ["P1_i", "P2_i"])
-        #expect(try names(["/P1/x/i", "/P2/x/i"], below: ["/P1/x", "/P2/x"]) == ["P1_i", "P2_i"])
+        // Each patient is an input, or each folder or file of one.
+        let inputs = ["/e/P1", "/e/P2"]
+        #expect(try names(["/e/P1/x/i", "/e/P2/x/i", "/e/P2/y/j"], below: inputs) == ["P1_x_i", "P2_x_i", "j"])
+        #expect(try names(["/P1/x/i", "/P2/x/i"], below: ["/P1/x", "/P2/x"]) == ["P1_x_i", "P2_x_i"])
+        #expect(try names(["/e/P1/x/i", "/e/P2/x/i"], below: ["/e/P1/x/i", "/e/P2/x/i"]) == ["P1_x_i", "P2_x_i"])
+        #expect(try names(["/a/P1/x/i", "/b/P1/x/i"], below: ["/a/P1", "/b/P1"]) == ["a_P1_x_i", "b_P1_x_i"])
+    }
+
+    @Test("Names below an input do not depend on the other inputs, unless they are equal")
+    func growing() throws {
+        let first = [item("/e/first/P1/i"), item("/e/first/P2/i")]
+        let second = [item("/e/second/P3/i")]
+        #expect(try names(first, below: ["/e/first"]) == ["P1_i", "P2_i"])
+        #expect(try names(first + second, below: ["/e/first", "/e/second"]) == ["P1_i", "P2_i", "P3_i"])
     }
 
     @Test("What discovery appends stays at the end, and volumes of one folder get the same folders in front")
@@ -177,13 +192,18 @@ struct ItemNamesTests {
         )
     }
 
-    @Test("An item that is found later gets its folder's name where its name is taken, else a digest")
+    @Test("An item that is found later gets its folders in front where its name is taken, else a digest")
     func later() async throws {
         let first = item("/in/a/i.nii")
         #expect(try await given([item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["b_i"])
         #expect(try await given([item("/in/b/i.nii")], known: [(first, name: "i")]).notes == [])
         #expect(try await given([first, item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["i", "b_i"])
-        let same = try await given([item("/in/a/i.jpg"), first], known: [(first, name: "i")])
-        #expect(same.names[0].hasPrefix("i-") && same.notes.count == 1)
+        let same = [item("/in/a/i.jpg"), item("/in/a/i.png"), first]
+        let beside = try await given(same, known: [(first, name: "i")])
+        #expect(beside.names[0] == "a_i" && beside.names[1].hasPrefix("a_i-") && beside.names[2] == "i")
+        #expect(beside.notes.count == 1)
+        // No folder distinguishes what lies in the input itself.
+        let top = try await given([item("/in/j.png")], known: [(item("/in/j.jpg"), name: "j")])
+        #expect(top.names[0].hasPrefix("j-") && top.notes.count == 1)
     }
 }

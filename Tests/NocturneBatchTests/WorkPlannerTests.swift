@@ -13,7 +13,8 @@ struct WorkPlannerTests {
 
     @Test("Two inputs of one name both get a folder, the same one in every run")
     func sameNames() async throws {
-        let items = [item("a/ct.nii", name: "ct"), item("b/ct.nii", name: "CT"), item("c/other.nii", name: "other")]
+        let items = [("a/ct.nii", "ct"), ("b/ct.nii", "CT"), ("c/other.nii", "other")]
+            .map { item("/in/" + $0, name: $1) }
         let first = try await GivenNames(items)
         #expect(first.names == ["a_ct", "b_CT", "other"])
         #expect(first.notes == [])

@@ -99,7 +99,7 @@ package struct Reconciler: Sendable {
         guard try journal.found.hasNew() else { return nil }
         let names = ItemNames(journal.found, planner.identifiers, below: planner.inputs)
         try names.find(check: check)
-        return try ItemNames.Alternatives(names, foreign: try foreignEntries(edits, check))
+        return ItemNames.Alternatives(names, foreign: try foreignEntries(edits, check))
     }
 
     /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal

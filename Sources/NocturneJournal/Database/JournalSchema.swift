@@ -154,8 +154,6 @@ enum JournalSchema {
     /// - `division`: the items that are divided into shards, and the number of the shard of each.
     /// - `naming`: the names that the found items are to have, while names are given.
     /// - `repeated`: the stems of names that several items would have.
-    /// - `member`: the items of which one part of the name is equal, with their folders.
-    /// - `seen`: the texts that were met while it is found out whether all are different.
     static let temporaryTables = """
         CREATE TEMP TABLE file (
             number INTEGER PRIMARY KEY,
@@ -247,8 +245,6 @@ enum JournalSchema {
             shard INTEGER
         );
         CREATE TEMP TABLE repeated (stem TEXT PRIMARY KEY) WITHOUT ROWID;
-        CREATE TEMP TABLE member (place INTEGER PRIMARY KEY, folders TEXT NOT NULL);
-        CREATE TEMP TABLE seen (text TEXT PRIMARY KEY) WITHOUT ROWID;
         """
 
     /// A text as names are compared: upper and lower case are the same, as are the Unicode forms of a letter.

@@ -130,11 +130,8 @@ extension FoundTable {
             """
             DROP INDEX IF EXISTS temp.workFound;
             DROP INDEX IF EXISTS temp.namingName;
-            DROP INDEX IF EXISTS temp.namingStem;
             DELETE FROM work;
             DELETE FROM naming;
-            DELETE FROM repeated;
-            DELETE FROM member;
             INSERT INTO work (found) SELECT number FROM found ORDER BY recipe, rank, sort, number;
             CREATE INDEX temp.workFound ON work (found);
             """

@@ -25,7 +25,7 @@ public final class FoundTable: Sendable {
         try use { db in
             let tables = [
                 "file", "claim", "unclaimed", "found", "foundInput", "work", "taken", "planned", "division", "naming",
-                "repeated", "member", "seen",
+                "repeated",
             ]
             for table in tables {
                 try db.execute(sql: "DROP TABLE IF EXISTS temp.\(table)")
