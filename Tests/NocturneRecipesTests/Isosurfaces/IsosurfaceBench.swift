@@ -27,6 +27,9 @@ struct IsosurfaceBench {
         translation: SIMD3(40, -100, 600)
     )
 
+    /// For renderings, which take long for larger grids. The outermost voxels are 6 mm or more from its middle.
+    static let small = VolumeShape(x: 16, y: 14, z: 10)
+
     /// Writes a volume as float32. The value gets the position in mm relative to the middle of the grid.
     func add(
         _ name: String,
@@ -49,7 +52,9 @@ struct IsosurfaceBench {
     }
 
     /// 500 in the middle, 10 less with every mm.
-    func addBall(_ name: String = "ball.nii") throws { try add(name) { Float(500 - 10 * length($0)) } }
+    func addBall(_ name: String = "ball.nii", shape: VolumeShape = VolumeShape(x: 48, y: 40, z: 30)) throws {
+        try add(name, shape: shape) { Float(500 - 10 * length($0)) }
+    }
 
     @discardableResult
     func run(

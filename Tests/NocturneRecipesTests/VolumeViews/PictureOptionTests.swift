@@ -120,7 +120,8 @@ struct PictureOptionTests {
     @Test("Isosurfaces have them with the voxels above each value as labels")
     func isosurfaces() async throws {
         let bench = try IsosurfaceBench()
-        try bench.addBall()
+        // Radii of 5 and 2.5 mm.
+        try bench.add("ball.nii", shape: IsosurfaceBench.small) { Float(500 - 20 * length($0)) }
         try await bench.run(IsosurfaceOptions(given: Self.pictures.merging(["isosurface": "400,450"]) { $1 }))
         #expect(try bench.faults("ball") == [])
         let files = try bench.result("ball")["files"] as? [[String: Any]] ?? []
