@@ -22,16 +22,16 @@ struct Boxes {
         boxes: (0..<40).map { (VoxelBox(lower: SIMD3($0, 0, 0), upper: SIMD3($0 + 1, 36, 44)), Float($0 % 7)) }
     )
 
-    func value(_ i: Int, _ j: Int, _ k: Int) -> Float {
-        boxes.last { box, _ in
-            let place = [i, j, k]
-            return (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
-        }?.1 ?? 0
-    }
-
     /// One voxel amid ones is 0.75: whole numbers in regions would be set aside as a label map.
     var values: [Float] {
-        var values = (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
+        var values = [Float](repeating: 0, count: shape.count)
+        for (box, value) in boxes {
+            for k in box.lower.z..<min(box.upper.z, shape.z) {
+                for j in box.lower.y..<min(box.upper.y, shape.y) {
+                    for i in box.lower.x..<min(box.upper.x, shape.x) { values[shape.offset(i, j, k)] = value }
+                }
+            }
+        }
         let steps = [1, shape.x, shape.sliceCount]
         let inner = values.indices.first { place in
             values[place] == 1

@@ -211,6 +211,7 @@ struct ProgramTests {
         let bench = try bench(section)
         try await bench.run()
         let source = Boxes.standard
+        let values = source.values
         // Along one axis, zoom puts sample k of m at k (n - 1) / (m - 1).
         func positions(_ n: Int, _ m: Int) -> [Double] { (0..<m).map { Double($0) * Double(n - 1) / Double(m - 1) } }
         let counts = [source.shape.x, source.shape.y, source.shape.z]
@@ -228,7 +229,7 @@ struct ProgramTests {
                     weight *= isUpper ? u - Double(lower) : 1 - (u - Double(lower))
                     voxel[axis] = min(lower + (isUpper ? 1 : 0), counts[axis] - 1)
                 }
-                sum += weight * Double(source.value(voxel[0], voxel[1], voxel[2]))
+                sum += weight * Double(values[source.shape.offset(voxel[0], voxel[1], voxel[2])])
             }
             return sum
         }
