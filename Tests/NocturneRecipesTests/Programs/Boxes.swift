@@ -19,7 +19,8 @@ struct Boxes {
 
     /// Planes of different values along x, so that no tile has a single value.
     static let ramp = Boxes(
-        boxes: (0..<40).map { (VoxelBox(lower: SIMD3($0, 0, 0), upper: SIMD3($0 + 1, 36, 44)), Float($0 % 7)) }
+        shape: VolumeShape(x: 32, y: 28, z: 44),
+        boxes: (0..<32).map { (VoxelBox(lower: SIMD3($0, 0, 0), upper: SIMD3($0 + 1, 28, 44)), Float($0 % 7)) }
     )
 
     /// One voxel amid ones is 0.75: whole numbers in regions would be set aside as a label map.
