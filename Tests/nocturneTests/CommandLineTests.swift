@@ -427,7 +427,7 @@ struct CommandLineTests {
     @Test("Memory does not grow with classes times the volume, and the predicted peak is within 20 % of the measured")
     func peak() throws {
         let bench = try ToolBench()
-        try bench.addVolume("v.nii", 192, 192, 384)
+        try bench.addVolume("v.nii", 128, 128, 384)
         var peaks: [Int] = []
         for model in ["classes-4", "classes-64"] {
             let output = bench.folder(model).path
@@ -444,7 +444,7 @@ struct CommandLineTests {
             let ratio = Double(peaks.last ?? 0) / Double(predicted)
             #expect(ratio > 0.8 && ratio < 1.2, "measured \(peaks.last ?? 0), predicted \(predicted)")
         }
-        let whole = 60 * 192 * 192 * 384 * 4
+        let whole = 60 * 128 * 128 * 384 * 4
         #expect(peaks[0] > 0)
         #expect(peaks[1] - peaks[0] < whole / 4, "grew by \(peaks[1] - peaks[0]) of \(whole)")
     }
