@@ -518,8 +518,7 @@ struct ConvolutionTask {
     /// What should come out, of the operands or of those rounded to bfloat16.
     func sumsOfProducts(rounded: Bool = false) -> [Double] {
         let (size, out, kernel) = (layer.size, layer.output, layer.kernel)
-        let (cin, cout, taps) = (layer.cin, layer.cout, layer.taps)
-        let (groupIn, groupOut) = (cin / layer.groups, cout / layer.groups)
+        let (cin, cout) = (layer.cin, layer.cout)
         var result = [Double](repeating: 0, count: residual.count)
         let input = input(rounded: rounded)
         let weights = rounded ? weights.map(bfloat16) : weights
@@ -531,30 +530,16 @@ struct ConvolutionTask {
                 : (0..<out[axis]).map { ($0 * layer.stride[axis] + shift, $0) }.filter { 0..<size[axis] ~= $0.0 }
         }
         result.withUnsafeMutableBufferPointer { result in
-            input.withUnsafeBufferPointer { input in
-                weights.withUnsafeBufferPointer { weights in
-                    for tap in 0..<taps {
-                        let place = [tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]]
-                        let (zs, ys, xs) = (pairs(0, place[0]), pairs(1, place[1]), pairs(2, place[2]))
-                        for z in zs {
-                            for y in ys {
-                                for x in xs {
-                                    let from = ((z.input * size[1] + y.input) * size[2] + x.input) * cin
-                                    let to = ((z.output * out[1] + y.output) * out[2] + x.output) * cout
-                                    for o in 0..<cout {
-                                        let first = o / groupOut * groupIn
-                                        var sum = 0.0
-                                        for i in 0..<groupIn {
-                                            let weight =
-                                                layer.transposed
-                                                ? ((first + i) * groupOut + o % groupOut) * taps + tap
-                                                : (o * groupIn + i) * taps + tap
-                                            sum += input[from + first + i] * Double(weights[weight])
-                                        }
-                                        result[to + o] += sum
-                                    }
-                                }
-                            }
+            for tap in 0..<layer.taps {
+                let place = [tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]]
+                let (zs, ys, xs) = (pairs(0, place[0]), pairs(1, place[1]), pairs(2, place[2]))
+                let table = ofTap(tap, weights)
+                for z in zs {
+                    for y in ys {
+                        for x in xs {
+                            let from = ((z.input * size[1] + y.input) * size[2] + x.input) * cin
+                            let to = ((z.output * out[1] + y.output) * out[2] + x.output) * cout
+                            addProducts(input, at: from, table, to: result.baseAddress! + to)
                         }
                     }
                 }
@@ -565,6 +550,32 @@ struct ConvolutionTask {
             }
         }
         return result
+    }
+
+    /// The weights of a tap: those of each input channel with the output channels of its group.
+    private func ofTap(_ tap: Int, _ weights: [Float]) -> [Double] {
+        let (groupIn, groupOut) = (layer.cin / layer.groups, layer.cout / layer.groups)
+        return (0..<layer.cin * groupOut).map { place in
+            let (i, o) = (place / groupOut, place % groupOut)
+            let row = layer.transposed ? place : (i / groupIn * groupOut + o) * groupIn + i % groupIn
+            return Double(weights[row * layer.taps + tap])
+        }
+    }
+
+    /// Adds the products of a voxel's channels, from `first` on, with the weights of a tap.
+    private func addProducts(
+        _ input: [Double],
+        at first: Int,
+        _ weights: [Double],
+        to sums: UnsafeMutablePointer<Double>
+    ) {
+        let (groupIn, groupOut) = (layer.cin / layer.groups, layer.cout / layer.groups)
+        weights.withUnsafeBufferPointer { weights in
+            for i in 0..<layer.cin {
+                let (value, row, group) = (input[first + i], i * groupOut, sums + i / groupIn * groupOut)
+                for o in 0..<groupOut { group[o] += value * weights[row &+ o] }
+            }
+        }
     }
 
     /// The output and its merged statistics; nil when there is no plan, or none that stores bfloat16. `aligned`: whether the
