@@ -151,7 +151,7 @@ final class BatchBench: Sendable {
     func labels(_ item: String, _ output: OutputFolder? = nil) throws -> [UInt16] {
         let path = (output ?? self.output).item(item) + "/segmentation.nii.gz"
         let read = try VolumeFileReader.readLabels(at: path, scope: .serial())
-        return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
+        return read.labels.voxels.array()
     }
 
     /// Every file that has to be the same in two runs, with its digest.

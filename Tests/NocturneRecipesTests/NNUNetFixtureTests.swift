@@ -48,7 +48,7 @@ private struct NNUNetCase: Decodable, CustomTestStringConvertible, Sendable {
         #expect(outcome.counts.completed == 1)
         let path = bench.output.path + "/\(name)/segmentation.nii.gz"
         let read = try VolumeFileReader.readLabels(at: path, scope: .serial())
-        return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
+        return read.labels.voxels.array()
     }
 }
 

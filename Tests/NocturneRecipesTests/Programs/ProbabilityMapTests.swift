@@ -35,7 +35,7 @@ struct ProbabilityMapTests {
         let path = (output ?? bench.output).item("one") + "/probabilities/\(label).nii.gz"
         let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
         #expect(read.header.dataType == .uint8)
-        return (0..<read.volume.voxels.count).map { Double(read.volume.voxels[$0]) }
+        return read.volume.voxels.array().map(Double.init)
     }
 
     private static func logistic(_ values: [Float], _ shift: Double) -> [Double] {
