@@ -83,7 +83,11 @@ struct HostileFileTests {
         let open: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
         let representation: [UInt8] = encoding == .explicit ? Array("SQ".utf8) + [0, 0] : []
         let level = [0x08, 0x00, 0x40, 0x11] + representation + open + [0xFE, 0xFF, 0x00, 0xE0] + open
-        return Array(repeatElement(level, count: levels).joined())
+        // Not `joined()`, which takes byte after byte.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(levels * level.count)
+        for _ in 0..<levels { bytes += level }
+        return bytes
     }
 
     @Test(
