@@ -110,7 +110,11 @@ struct VolumeBatchTests {
     @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
     func sameForAll() async throws {
         let bench = try BatchBench(model: "Models/classes-16", options: SegmentationOptions())
-        for index in 0..<4 { try bench.addBox("v\(index).nii.gz", shape: VolumeShape(x: 40, y: 36, z: 70 - index)) }
+        // The first has several tiles along each axis, the others only along one.
+        for index in 0..<4 {
+            let shape = index == 0 ? VolumeShape(x: 40, y: 36, z: 70) : VolumeShape(x: 20, y: 18, z: 40 - index)
+            try bench.addBox("v\(index).nii.gz", shape: shape)
+        }
         var trees: [[String: String]] = []
         for (threads, memory) in [(1, 2 << 30), (2, 2 << 30), (5, 2 << 30), (2, 400 << 20)] {
             let output = OutputFolder(bench.folder("out-\(threads)-\(memory >> 20)").path)
