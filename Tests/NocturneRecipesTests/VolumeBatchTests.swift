@@ -500,7 +500,7 @@ struct VolumeBatchTests {
 
     @Test("An empty file that is named like a slice fails among DICOM files, and another empty file is skipped")
     func emptySlice() async throws {
-        let bench = try BatchBench()
+        let bench = try BatchBench(model: "Models/threshold-native")
         let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
         try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
         for name in ["IM0099", "complete"] { try bench.folder.write([], to: "in/series/" + name) }
@@ -513,7 +513,7 @@ struct VolumeBatchTests {
 
     @Test("A DICOM series that lacks a slice is refused with what would help, and resampled when that is asked for")
     func missingSlice() async throws {
-        let bench = try BatchBench()
+        let bench = try BatchBench(model: "Models/threshold-native")
         let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
         try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
         let scan = try DICOMScanner.scan(
@@ -526,7 +526,7 @@ struct VolumeBatchTests {
         #expect(refused.counts.failed == 1)
         #expect(try await bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
-        var options = try SegmentationOptions(given: ["fix-tilt": "yes", "step-size": "1"])
+        var options = try SegmentationOptions(given: ["fix-tilt": "yes", "meshes": "none", "preview": "none"])
         options.writesSegmentationObject = true
         let output = OutputFolder(bench.folder("out2").path)
         let outcome = try await bench.run(options, output: output)

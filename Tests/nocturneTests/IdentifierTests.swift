@@ -81,8 +81,8 @@ struct IdentifierTests {
         )
 
         let tool = try Tool(
-            ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--compare", references.path]
-                + ["--step-size", "1", "--meshes", "none"]
+            ["run", bench.input, "--output", bench.output, "--model", bench.model("threshold-native")]
+                + ["--compare", references.path, "--meshes", "none"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3, "\(tool.errors)")
@@ -113,8 +113,8 @@ struct IdentifierTests {
         try bench.folder.write("a text", to: "\(patient)/Rose.txt")
         try bench.addVolume("other.nii")
         let tool = try Tool(
-            ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--review", "volumes"]
-                + ["--step-size", "1", "--meshes", "none"]
+            ["run", bench.input, "--output", bench.output, "--model", bench.model("threshold-native")]
+                + ["--review", "volumes", "--meshes", "none"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3 && tool.errors.contains("completed"), "\(tool.errors)")

@@ -114,7 +114,10 @@ struct NameTests {
         let samples = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-coronal").path
         // Folders name the items; what is in the files does not.
         try FileManager.default.copyItem(atPath: samples, toPath: bench.input + "/-..\u{1B}[2J;rm -rf")
-        let tool = try bench.run("--quiet", "--step-size", "1", "--meshes", "none")
+        let tool = try Tool(
+            ["run", bench.input, "--model", bench.model("threshold-native"), "--output", bench.output]
+                + ["--quiet", "--meshes", "none"]
+        )
         #expect(tool.status == 0, "\(tool.errors)")
         #expect(try account(bench).values.compactMap { $0["item"] as? String } == ["__2J_rm_-rf"])
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)) == ["in", "out"])
@@ -284,10 +287,10 @@ struct NameTests {
             atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
             toPath: bench.input + "/ct"
         )
-        let quick = ["--preview", "none", "--meshes", "none", "--step-size", "1"]
+        let quick = ["--preview", "none", "--meshes", "none", "--dicom-seg"]
         let tool = try Tool(
-            ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--identifiers", "none"]
-                + ["--dicom-seg"] + quick
+            ["run", bench.input, "--model", bench.model("threshold-native"), "--output", bench.output]
+                + ["--identifiers", "none"] + quick
         )
         #expect(tool.status == 0, "\(tool.errors)")
         let report = try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8)
@@ -312,8 +315,8 @@ struct NameTests {
         )
         let photo = Fixtures.url("PhotoModels/primary").path
         let words = [
-            "run", bench.input, "--model", bench.model(), "--model", photo, "--output", bench.output, "--dicom-seg",
-            "--rtstruct", "--pictures", "--step-size", "1", "--quiet",
+            "run", bench.input, "--model", bench.model("threshold-native"), "--model", photo, "--output", bench.output,
+            "--dicom-seg", "--rtstruct", "--pictures", "--quiet",
         ]
         let script = "umask \(String(mask, radix: 8)); exec \"$0\" \"$@\""
         let tool = try Tool(["-c", script, Tool.path] + words, program: "sh")

@@ -70,11 +70,15 @@ enum PlantedNames {
         return Array("II".utf8) + little(UInt16(42)) + little(UInt32(start)) + pixels + first.encoded(at: start)
     }
 
-    /// A sample series in a folder, its patient's elements filled in.
+    /// Twenty neighbouring slices of a sample series in a folder, their patient's elements filled in.
     static func addSeries(to folder: TemporaryFolder, _ name: String) throws {
         let source = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
         for file in try FileManager.default.contentsOfDirectory(atPath: source.path) {
             var bytes = [UInt8](try Data(contentsOf: source.appendingPathComponent(file)))
+            // Numbered along the body; the text follows its length, of two bytes.
+            guard let number = bytes.firstRange(of: [0x20, 0, 0x13, 0] + Array("IS".utf8))?.upperBound,
+                (17...36).contains(Int(String(decoding: bytes[number + 2..<number + 4], as: UTF8.self)) ?? 0)
+            else { continue }
             // Explicit, little-endian: patient's name, and the elements after it up to the sex are put in its place.
             guard let start = bytes.firstRange(of: [0x10, 0, 0x10, 0] + Array("PN".utf8))?.lowerBound,
                 let end = bytes.firstRange(of: [0x10, 0, 0x40, 0] + Array("CS".utf8))?.lowerBound

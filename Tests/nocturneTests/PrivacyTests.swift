@@ -10,8 +10,7 @@ struct PrivacyTests {
     static func everything(_ inputs: [String], output: String) -> [String] {
         ["run"] + inputs + ["--output", output]
             + ["--model", Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path]
-            + ["threshold", "coloured-maps"].flatMap { ["--model", Fixtures.url("Models/\($0)").path] }
-            + ["--step-size", "1"]
+            + ["threshold-native", "coloured-maps"].flatMap { ["--model", Fixtures.url("Models/\($0)").path] }
     }
 
     /// Where a secret is in a file, plain, in UTF-16, or inside a compressed stream of it; nil for nowhere.
