@@ -20,7 +20,7 @@ final class BackgroundTool {
         process.arguments =
             prefix + [
                 Tool.path, "run", bench.input, "--model", model ?? bench.model(), "--output", bench.output, "--meshes",
-                "none", "--fault-injection",
+                "none", "--preview", "none", "--fault-injection",
             ]
         process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": fault]) { $1 }
         process.standardOutput = FileHandle.nullDevice

@@ -49,7 +49,7 @@ struct NameTests {
         // The same letters once more, written in two characters each.
         try copy(volume, toBytes: Array("e\u{301}.nii".utf8), in: bench.input)
         try bench.folder.write("cut short", to: "in/cut\nshort.nii")
-        let tool = try bench.run("--identifiers", "keep")
+        let tool = try bench.run("--identifiers", "keep", "--preview", "none")
         #expect(tool.status == 3)
         #expect(!tool.errors.contains("\u{1B}"))
         let account = try account(bench)

@@ -59,7 +59,7 @@ struct PauseTests {
     @Test("Without an active run there is nothing to pause or continue, and items that ended cannot come first")
     func idle() throws {
         let bench = try bench()
-        #expect(try bench.run("--meshes", "none").status == 0)
+        #expect(try bench.run("--meshes", "none", "--preview", "none").status == 0)
         let pause = try Tool(["pause", bench.output])
         #expect(pause.status == 2 && pause.errors.contains("no run is active"), "\(pause.errors)")
         let continued = try Tool(["continue", bench.output])

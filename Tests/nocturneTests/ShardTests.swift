@@ -95,7 +95,7 @@ struct ShardTests {
     @Test("a source that changed after the plan fails, and is tried again in new shards")
     func changed() throws {
         let bench = try bench()
-        #expect(try plan(bench, bench.output, shards: 2).status == 0)
+        #expect(try plan(bench, bench.output, shards: 2, "--preview", "none").status == 0)
         try bench.addVolume("v3.nii", 30)
         let codes = try (1...2).map { try Tool(["run", bench.output, "--shard", "\($0)/2"]).status }
         #expect(codes.sorted() == [0, 3])
@@ -115,7 +115,7 @@ struct ShardTests {
         let bench = try bench()
         let whole = try FileSystem.read(bench.input + "/v0.nii")
         for name in ["short", "shorter"] { try bench.folder.write(Array(whole.dropLast(10)), to: "in/\(name).nii") }
-        #expect(try plan(bench, bench.output, shards: 1).status == 0)
+        #expect(try plan(bench, bench.output, shards: 1, "--preview", "none").status == 0)
         #expect(try Tool(["run", bench.output, "--shard", "1/1"]).status == 0)
         #expect(try Tool(["merge", bench.output]).status == 3)
         let verified = try Tool(["verify", bench.output])
@@ -135,7 +135,7 @@ struct ShardTests {
     @Test("what failed is divided again, and the batch is complete then")
     func again() throws {
         let bench = try bench()
-        #expect(try plan(bench, bench.output, shards: 2).status == 0)
+        #expect(try plan(bench, bench.output, shards: 2, "--preview", "none").status == 0)
         let fault = ["NOCTURNE_FAULT": "item.stage@v0:1+:kill"]
         let codes = try (1...2).map {
             try Tool(["run", bench.output, "--shard", "\($0)/2", "--fault-injection"], environment: fault).status
@@ -185,7 +185,7 @@ struct ShardTests {
     @Test("a shard without a journal is lost, not finished; the others are merged, and its items are processed again")
     func lost() throws {
         let bench = try bench()
-        #expect(try plan(bench, bench.output, shards: 3).status == 0)
+        #expect(try plan(bench, bench.output, shards: 3, "--preview", "none").status == 0)
         for shard in 1...3 { #expect(try Tool(["run", bench.output, "--shard", "\(shard)/3"]).status == 0) }
         let shards = bench.output + "/.nocturne/shards/"
         try FileManager.default.removeItem(atPath: shards + "2")
