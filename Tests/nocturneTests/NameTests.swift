@@ -282,11 +282,7 @@ struct NameTests {
     @Test("A DICOM object names the patient although identifiers are withheld, and a note says so")
     func identifiersInObjects() throws {
         let bench = try ToolBench()
-        let samples = Checkout.folder.appendingPathComponent("Samples")
-        try FileManager.default.copyItem(
-            atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
-            toPath: bench.input + "/ct"
-        )
+        try PlantedNames.addSeries(to: bench.folder, "in/ct")
         let quick = ["--preview", "none", "--meshes", "none", "--dicom-seg"]
         let tool = try Tool(
             ["run", bench.input, "--model", bench.model("threshold-native"), "--output", bench.output]
@@ -304,13 +300,9 @@ struct NameTests {
     func rights(mask: Int) throws {
         let bench = try ToolBench()
         try bench.addVolume("v.nii", 8, 8, 8)
-        let samples = Checkout.folder.appendingPathComponent("Samples")
+        try PlantedNames.addSeries(to: bench.folder, "in/ct")
         try FileManager.default.copyItem(
-            atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
-            toPath: bench.input + "/ct"
-        )
-        try FileManager.default.copyItem(
-            atPath: samples.appendingPathComponent("Photos/lesions/lesion-01.jpg").path,
+            atPath: Checkout.folder.appendingPathComponent("Samples/Photos/lesions/lesion-01.jpg").path,
             toPath: bench.input + "/photo.jpg"
         )
         let photo = Fixtures.url("PhotoModels/primary").path
