@@ -94,6 +94,29 @@ extension Journal {
         }
     }
 
+    // MARK: Marks and texts of a result that is replaced
+
+    /// How many marks, and objects with texts, belong to a result.
+    package func additionCount(of item: String, fingerprint: String) throws(JournalError) -> Int {
+        try read { db in
+            let sql = """
+                SELECT (SELECT count(*) FROM mark WHERE item = :item AND fingerprint = :fingerprint)
+                    + (SELECT count(DISTINCT object) FROM text WHERE item = :item AND fingerprint = :fingerprint)
+                """
+            return try Int.fetchOne(db, sql: sql, arguments: ["item": item, "fingerprint": fingerprint]) ?? 0
+        }
+    }
+
+    /// Lets the marks and texts of a result belong to the one that replaces it.
+    package func moveAdditions(of item: String, from old: String, to new: String) throws(JournalError) {
+        try change(.journalRecord) { db in
+            for table in ["mark", "text"] {
+                let sql = "UPDATE \(table) SET fingerprint = ? WHERE item = ? AND fingerprint = ?"
+                try db.execute(sql: sql, arguments: [new, item, old])
+            }
+        }
+    }
+
     // MARK: Removal
 
     /// Removes items with their marks, edits and texts, and overwrites the space that they took in the file.

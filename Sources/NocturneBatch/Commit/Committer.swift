@@ -106,9 +106,9 @@ actor Committer {
     private func place(_ item: ActiveItem) async throws {
         let output = output
         let name = item.item.name
-        let folder = item.stagedResult
+        let folder = output.work == nil ? item.stagedResult : output.arrived(name)
         let put = { @Sendable (recorded: [ItemFile]) throws -> [String] in
-            try output.putInPlace(output.work == nil ? folder : output.arrived(name), as: name, recorded: recorded)
+            try output.putInPlace(folder, as: name, recorded: recorded)
         }
         // Nearly always nothing is there, and one change of threads does.
         var notes = try await environment.blocking.run {
@@ -116,9 +116,31 @@ actor Committer {
         }
         if notes == nil {
             let recorded = try await journal.writtenFiles(of: item.id)
+            if let lost = try await keepAdditions(of: item.item, to: folder) { await environment.progress.note(lost) }
             notes = try await environment.blocking.run { try put(recorded) }
         }
         for note in notes ?? [] { await environment.progress.note(note) }
+    }
+
+    /// Lets marks and imported texts of the result that is about to be replaced belong to an equal one. Before the replacement: if the
+    /// process ends in between, the item is made again with the fingerprint that they have by then.
+    /// - Parameter folder: of the new result.
+    /// - Returns: a note where they are lost.
+    private func keepAdditions(of item: RecipeItem, to folder: String) async throws -> String? {
+        let place = output.item(item.name)
+        let (before, isEqual) = await environment.blocking.run {
+            let old = ResultFolder(place)
+            return (old.fingerprint, old.isEqual(to: ResultFolder(folder)))
+        }
+        guard let before, before != item.fingerprint else { return nil }
+        let count = try await journal.additionCount(of: item.name, fingerprint: before)
+        guard count > 0 else { return nil }
+        if isEqual {
+            try await journal.moveAdditions(of: item.name, from: before, to: item.fingerprint)
+            return nil
+        }
+        let additions = counted(count, "mark or imported text", plural: "marks and imported texts")
+        return "\(item.name): the result has changed and loses \(additions); look at it, mark it and import texts again"
     }
 
     private func end(_ id: Int64, _ error: (any Error)?) async {

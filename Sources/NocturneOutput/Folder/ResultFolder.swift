@@ -38,7 +38,23 @@ package struct ResultFolder {
     }
 
     /// Of a `result.json` that can be read, whatever program wrote it.
-    var fingerprint: String? { record?.fingerprint }
+    package var fingerprint: String? { record?.fingerprint }
+
+    /// Whether another result has the same values, and files with the same digests: only the fingerprints may differ, as where a source
+    /// was copied.
+    package func isEqual(to other: ResultFolder) -> Bool {
+        guard let own = statements, let others = other.statements else { return false }
+        return own == others
+    }
+
+    /// `result.json` without its fingerprints, which have the times of the sources.
+    private var statements: [String: JSONValue]? {
+        guard let bytes = try? FileSystem.read(path + "/result.json"),
+            case .object(var members)? = try? JSONValue(parsing: bytes)
+        else { return nil }
+        for name in ["fingerprint", "labelsFingerprint"] { members[name] = nil }
+        return members
+    }
 
     private var record: Record? {
         guard let bytes = try? FileSystem.read(path + "/result.json") else { return nil }

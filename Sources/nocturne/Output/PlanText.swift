@@ -150,8 +150,8 @@ struct PlanText {
                 ? nil : "Labels that people have edited are replaced by the model's: \(listed(edits, most: 5)).",
             texts.isEmpty
                 ? nil
-                : "Imported titles of objects are lost: \(listed(texts, most: 5)). `nocturne review titles` prints them as a table, "
-                    + "which can be imported again.",
+                : "Imported titles of objects are lost unless the new result is equal: \(listed(texts, most: 5)). "
+                    + "`nocturne review titles` prints them as a table, which can be imported again.",
         ].compactMap(\.self)
     }
 
