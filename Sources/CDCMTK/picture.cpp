@@ -34,7 +34,41 @@ double number_at(const Samples &samples, const Bits &bits, size_t index) {
     return static_cast<double>(value_at(samples, bits, index));
 }
 
-/// The standard's linear window (PS3.3 C.11.2.1.2.1), or the whole range.
+/// Which values of a grey picture are black and white.
+struct Shading {
+    double low = 0, high = 0;
+    /// Without entries for a linear one.
+    Table table;
+    /// Whether the limits are those of the bits, or of the values that the picture has.
+    bool is_of_bits = false, is_stretched = false;
+};
+
+/// By the standard's linear window (PS3.3 C.11.2.1.2.1) or by its table. Without both, values are shown as they are stored, as DCMTK
+/// and pydicom do. Of more than 8 bits other pictures than photos use few values, such as captured slices: they are stretched.
+Shading shading_of(const cdcmtk_decoder &decoder) {
+    const Layout &layout = decoder.layout;
+    const Node &set = decoder.object.set;
+    Shading shading;
+    double centre = 0, width = 0;
+    if (set.numbers(tag::WindowCenter, &centre, 1, true) && set.numbers(tag::WindowWidth, &width, 1, true)
+        && width >= 1) {
+        shading.low = centre - 0.5 - (width - 1) / 2;
+        shading.high = centre - 0.5 + (width - 1) / 2;
+        return shading;
+    }
+    const bool is_integer = decoder.object.pixels.kind == cdicom::PixelElement::cells;
+    const Node *given = set.item(tag::VOILUTSequence);
+    if (given && is_integer
+        && cdicom::read_table(*given, tag::LUTDescriptor, tag::LUTData, layout.is_signed, shading.table)) {
+        shading.high = (1u << shading.table.bits) - 1;
+        return shading;
+    }
+    const bool is_photo = starts_with(set.text(tag::SOPClassUID), "1.2.840.10008.5.1.4.1.1.77.1");
+    shading.is_of_bits = is_integer && (layout.stored <= 8 || is_photo);
+    shading.is_stretched = !shading.is_of_bits;
+    return shading;
+}
+
 void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     const Layout &layout = decoder.layout;
     const Node &set = decoder.object.set;
@@ -42,7 +76,7 @@ void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     if (safe.stored > 32) safe.stored = safe.allocated = 32, safe.high = 31;
     const Bits bits(safe);
     const size_t count = static_cast<size_t>(layout.pixels());
-    double slope = 1, intercept = 0, centre = 0, width = 0;
+    double slope = 1, intercept = 0;
     if (!set.numbers(tag::RescaleSlope, &slope, 1) || slope == 0) slope = 1;
     set.numbers(tag::RescaleIntercept, &intercept, 1);
     Table table;
@@ -51,16 +85,20 @@ void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     const bool tabled =
         given && is_integer
         && cdicom::read_table(*given, tag::LUTDescriptor, tag::LUTData, layout.is_signed, table);
+    Shading shading = shading_of(decoder);
     const auto output = [&](size_t index) {
         if (tabled) return static_cast<double>(table(value_at(decoder.samples, bits, index)));
         return slope * number_at(decoder.samples, bits, index) + intercept;
     };
-    double low = 0, high = 0;
-    if (set.numbers(tag::WindowCenter, &centre, 1, true) && set.numbers(tag::WindowWidth, &width, 1, true)
-        && width >= 1) {
-        low = centre - 0.5 - (width - 1) / 2;
-        high = centre - 0.5 + (width - 1) / 2;
-    } else {
+    double &low = shading.low, &high = shading.high;
+    if (shading.is_of_bits && tabled) high = (1u << table.bits) - 1;
+    if (shading.is_of_bits && !tabled) {
+        const double count_of_values = std::exp2(safe.stored), least = safe.is_signed ? -count_of_values / 2 : 0;
+        const double ends[] = {slope * least + intercept, slope * (least + count_of_values - 1) + intercept};
+        low = std::min(ends[0], ends[1]);
+        high = std::max(ends[0], ends[1]);
+    }
+    if (shading.is_stretched) {
         bool first = true;
         for (size_t index = 0; index < count; index += 1) {
             const double value = output(index);
@@ -72,7 +110,8 @@ void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     }
     const bool inverted = starts_with(layout.photometric, "MONOCHROME1");
     for (size_t index = 0; index < count; index += 1) {
-        const double value = output(index);
+        double value = output(index);
+        if (!shading.table.entries.empty()) value = shading.table(std::llround(value));
         double shade = !(value > low) ? 0 : value >= high ? 255 : (value - low) / (high - low) * 255;
         if (inverted) shade = 255 - shade;
         pixels[index * 3] = pixels[index * 3 + 1] = pixels[index * 3 + 2] = clamped(shade);
@@ -180,6 +219,7 @@ extern "C" cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_pi
         picture->is_palette = palette;
         picture->is_ybr = starts_with(layout.photometric, "YBR");
         picture->is_grey = grey;
+        picture->is_stretched = grey && shading_of(*decoder).is_stretched;
         return CDICOM_OK;
     });
 }

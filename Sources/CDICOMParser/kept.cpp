@@ -124,6 +124,7 @@ constexpr KeptElement kept_elements[] = {
     {tag::LUTDescriptor, "US"},
     {tag::ModalityLUTType, "LO"},
     {tag::LUTData, "US"},
+    {tag::VOILUTSequence, "SQ"},
     {tag::PixelMeasuresSequence, "SQ"},
     {tag::FrameVOILUTSequence, "SQ"},
     {tag::PixelValueTransformationSequence, "SQ"},

@@ -93,13 +93,15 @@ const char *cdcmtk_decoder_notes(cdcmtk_decoder *decoder);
 typedef struct {
     int32_t rows, columns, bits, samples, frames;
     int32_t is_palette, is_ybr, is_grey;
+    int32_t is_stretched;            /* grey, drawn from the smallest to the largest value */
 } cdcmtk_picture;
 
 cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_picture *picture, cdicom_error *error);
 
 /*
  * Decodes the first frame as 8-bit RGB, 3 bytes per pixel, `count` bytes in total: colour unchanged, palettes looked
- * up, YBR converted, grey through the header's window or, without one, scaled from its smallest to its largest value.
+ * up, YBR converted, grey through the header's window or table. Without both, grey photos (Visible Light) and grey of at
+ * most 8 bits cover all values that their bits can have; the rest goes from its smallest to its largest value.
  */
 cdicom_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels, size_t count, cdicom_error *error);
 

@@ -4,8 +4,9 @@ internal import CPhoto
 internal import Glibc
 import NocturneSystem
 
-/// The first frame of a DICOM object as a picture: colour and palettes unchanged, YBR converted, grey through the
-/// header's window or, without one, scaled from its smallest to its largest value.
+/// The first frame of a DICOM object as a picture: colour and palettes unchanged, YBR converted, grey through the header's window or
+/// table, or else as stored. Captured pictures of more than 8 bits, such as slices, are scaled from their smallest to their largest
+/// value where they have neither.
 ///
 /// The whole frame is decoded at the start, because DICOM stores it as a unit.
 final class DICOMPhotoSource: PhotoSource {
@@ -88,7 +89,8 @@ final class DICOMPhotoSource: PhotoSource {
             return code == CDICOM_UNSUPPORTED_PIXELS
                 ? CPHOTO_UNSUPPORTED : code == CDICOM_NO_MEMORY ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT
         }
-        notes = String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map { .odd(String($0)) }
+        notes = picture.is_stretched != 0 ? [.stretched] : []
+        notes += String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map { .odd(String($0)) }
         return CPHOTO_OK
     }
 

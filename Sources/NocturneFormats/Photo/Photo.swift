@@ -106,6 +106,12 @@ extension Note {
     /// Bytes were skipped that belong to no part of the format.
     public static let strayBytes = Note("photo.strayBytes", "unexpected bytes in the file were skipped")
 
+    /// Grey values of a DICOM object that need a window and have none.
+    public static let stretched = Note(
+        "photo.stretched",
+        "the DICOM file states no window for its grey values: the smallest one is black, the largest one white"
+    )
+
     /// Something in the file was invalid but could be handled.
     static func odd(_ text: String) -> Note { Note("photo.repaired", "\(text)") }
 }

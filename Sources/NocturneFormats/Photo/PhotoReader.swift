@@ -10,7 +10,8 @@ public import NocturneSystem
 ///   palette, CMYK, and what the library converts; every compression it was built with.
 /// - HEIC (libheif, if it is installed): the primary picture of a file, turned as the container states, whatever Exif states.
 /// - WebP (libwebp): with and without loss; of an animation the first frame.
-/// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window.
+/// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window
+///   or table, or as stored.
 ///
 /// Transparent pixels are placed on white, and grey is copied to all three channels. Of samples with more than 8 bits
 /// the highest eight are used, and CMYK is converted by channel × (255 − K) / 255, both as in Pillow, except for 16-bit

@@ -90,7 +90,44 @@ struct DICOMPhotoTests {
         #expect(samples == expected)
     }
 
-    @Test("grey goes from its least to its largest value, or through the window; MONOCHROME1 is turned")
+    @Test("grey without a window is shown as stored, captures of more than 8 bits are stretched, with a note")
+    func greyWithoutWindow() throws {
+        let values = (0..<48).map { UInt8(101 + $0 % 28) }
+        let (visible, capture) = ("1.2.840.10008.5.1.4.1.1.77.1.4", "1.2.840.10008.5.1.4.1.1.7")
+        func grey(_ set: inout DICOMDataSet) {
+            colour(&set, "MONOCHROME2", planar: 0, values)
+            set.short(0x0028_0002, 1)
+        }
+        for kind in [visible, capture] {
+            let stored = try photo(of: kind) { grey(&$0) }
+            #expect(stored.image.samples == values.flatMap { [$0, $0, $0] })
+            #expect(stored.facts.notes == [.small(width: 8, height: 6)])
+            let inverted = try photo(of: kind) { set in
+                grey(&set)
+                set.text(0x0028_0004, "CS", "MONOCHROME1")
+            }
+            #expect(inverted.image.samples == values.flatMap { [255 - $0, 255 - $0, 255 - $0] })
+        }
+        let deep = try photo(of: visible) { _ in }
+        let shades = TestSlice.ramp.map { UInt8((Double($0) / 65535 * 255).rounded()) }
+        #expect(deep.image.samples == shades.flatMap { [$0, $0, $0] } && !deep.facts.notes.contains(.stretched))
+        #expect(try photo(of: capture) { _ in }.facts.notes.contains(.stretched))
+    }
+
+    @Test("grey goes through the table of the header")
+    func greyTable() throws {
+        let pixels = try photo { set in
+            var item = DICOMDataSet()
+            // 400 entries from 0 on, of 16 bits: the values of the ramp times 100.
+            item.bytes(0x0028_3002, "US", [400, 0, 16].flatMap { littleEndian(UInt16($0)) })
+            item.bytes(0x0028_3006, "OW", (0..<400).flatMap { littleEndian(UInt16($0 * 100)) })
+            set.sequence(0x0028_3010, [item])
+        }
+        let shades = TestSlice.ramp.map { UInt8((Double($0) * 100 / 65535 * 255).rounded()) }
+        #expect(pixels.image.samples == shades.flatMap { [$0, $0, $0] } && !pixels.facts.notes.contains(.stretched))
+    }
+
+    @Test("grey of a capture goes from its least to its largest value, or through the window; MONOCHROME1 is turned")
     func grey() throws {
         let range = try photo { _ in }.image.samples
         #expect(range[0] == 0 && range[143] == 255 && range[0..<3].allSatisfy { $0 == range[0] })

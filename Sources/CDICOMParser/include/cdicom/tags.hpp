@@ -135,6 +135,7 @@ constexpr uint32_t ModalityLUTSequence = 0x00283000;
 constexpr uint32_t LUTDescriptor = 0x00283002;
 constexpr uint32_t ModalityLUTType = 0x00283004;
 constexpr uint32_t LUTData = 0x00283006;
+constexpr uint32_t VOILUTSequence = 0x00283010;
 constexpr uint32_t PixelMeasuresSequence = 0x00289110;
 constexpr uint32_t FrameVOILUTSequence = 0x00289132;
 constexpr uint32_t PixelValueTransformationSequence = 0x00289145;
