@@ -72,7 +72,7 @@ public enum PhotoReader {
     private static func format(of path: String, isDICOM: Bool) throws(PhotoError) -> PhotoFacts.Format {
         let head: [UInt8]
         do throws(FileSystemError) {
-            head = try FileDescriptor(reading: path, points: .inputHead).read(count: 16, at: 0)
+            head = try FileDescriptor(reading: path, points: .inputHead).read(count: 18, at: 0)
         } catch {
             throw PhotoError(.cannotOpen, reading: error)
         }
@@ -89,12 +89,27 @@ public enum PhotoReader {
             return .heic
         }
         if isDICOM || DICOMScanner.looksLikeDICOM(path) { return .dicom }
+        if let type = otherType(head, path) {
+            throw PhotoError(.unsupported, path: path, "a picture of the type \(type), which is not read")
+        }
         guard head.isEmpty else {
             throw PhotoError(.notAPicture, path: path, "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file")
         }
         // By the name of a picture, an interrupted copy; otherwise perhaps a mark that has no content.
         let isPicture = endings.contains { path.lowercased().hasSuffix($0) }
         throw PhotoError(isPicture ? .corrupt : .notAPicture, path: path, "the file is empty")
+    }
+
+    /// The type of a picture that no decoder here reads; nil for everything else.
+    private static func otherType(_ head: [UInt8], _ path: String) -> String? {
+        func has(_ text: String, at place: Int = 0) -> Bool { head.dropFirst(place).starts(with: Array(text.utf8)) }
+        if has("GIF87a") || has("GIF89a") { return "GIF" }
+        if has("ftypavif", at: 4) || has("ftypavis", at: 4) { return "AVIF" }
+        // Texts, too, may begin with these letters: the size of the second header follows.
+        let sizes: [[UInt8]] = [12, 40, 52, 56, 64, 108, 124].map { [$0, 0, 0, 0] }
+        if has("BM"), sizes.contains(Array(head.dropFirst(14))) { return "BMP" }
+        let isBare = head.starts(with: [0xFF, 0x0A]) && path.lowercased().hasSuffix(".jxl")
+        return isBare || has("JXL \r\n", at: 4) ? "JPEG XL" : nil
     }
 
     private static let endings = [

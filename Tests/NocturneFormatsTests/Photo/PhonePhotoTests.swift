@@ -170,6 +170,31 @@ struct PhonePhotoTests {
         #expect(throws: CancelledError.self) { try PhotoReader.read(at: Self.path(name), flag: flag) }
     }
 
+    @Test("Pictures of types that are not read are refused as such; files with the same letters are not pictures")
+    func otherTypes() throws {
+        let zeros = [UInt8](repeating: 0, count: 20)
+        let bitmap = Array("BM".utf8) + [70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0] + zeros
+        let pictures: [(String, [UInt8], String)] = [
+            ("a.gif", Array("GIF89a".utf8) + zeros, "GIF"), ("a", bitmap, "BMP"),
+            ("a.avif", [0, 0, 0, 28] + Array("ftypavif".utf8) + zeros, "AVIF"),
+            ("b.jxl", [0xFF, 0x0A] + zeros, "JPEG XL"),
+            ("c.jxl", [0, 0, 0, 12] + Array("JXL ".utf8) + [0x0D, 0x0A, 0x87, 0x0A] + zeros, "JPEG XL"),
+        ]
+        try TemporaryFolder.with { folder in
+            for (name, bytes, type) in pictures {
+                let path = try folder.write(bytes, to: name).path
+                let error = #expect(throws: PhotoError.self) { try PhotoReader.readHeader(at: path) }
+                #expect(error?.code == .unsupported && error?.detail.contains(type) == true, "\(name)")
+            }
+            let table = Array("BMI,age\n21.5,40\n22.1,38\n".utf8)
+            for (name, bytes) in [("table.csv", table), ("a.raw", [0xFF, 0x0A] + zeros)] {
+                let path = try folder.write(bytes, to: name).path
+                let error = #expect(throws: PhotoError.self) { try PhotoReader.readHeader(at: path) }
+                #expect(error?.code == .notAPicture, "\(name)")
+            }
+        }
+    }
+
     @Test("Other files in the same containers are not pictures")
     func foreign() throws {
         try TemporaryFolder.with { folder in
