@@ -81,3 +81,41 @@ package struct LoadedPhoto: Sendable {
     let record: PhotoRecord
     let photo: Photo
 }
+
+extension PhotoFacts {
+    /// All notes about the photo: those of its reader, and what is done to it that other readers may not do.
+    /// - Parameter takesColours: whether the networks take red, green and blue, or grey.
+    func allNotes(takesColours: Bool = true) -> [Note] {
+        var notes = notes
+        // The photo as it was stored: once decoded, all photos have three channels.
+        let isGrey = colourModel == .grey || colourModel == .greyAlpha
+        if !takesColours, !isGrey {
+            notes.append(
+                Note(
+                    "photo.madeGrey",
+                    "the photo is in colour, the networks take grey: 0.299 red + 0.587 green + 0.114 blue"
+                )
+            )
+        }
+        if takesColours, isGrey {
+            notes.append(
+                Note(
+                    "photo.madeColour",
+                    "the photo is grey, the networks take colours: red, green and blue are equal"
+                )
+            )
+        }
+        if colourModel == .cmyk || colourModel == .ycck {
+            notes.append(
+                Note("photo.fromCMYK", "the photo is in CMYK: its colours were converted without its colour profile")
+            )
+        }
+        // Grey of DICOM goes through a window or is stretched, and of a palette the indices have these bits.
+        if bitDepth > 8, colourModel != .palette, !(format == .dicom && isGrey) {
+            notes.append(
+                Note("photo.deep", "the photo has \(bitDepth) bits a sample, of which the highest 8 were used")
+            )
+        }
+        return notes
+    }
+}

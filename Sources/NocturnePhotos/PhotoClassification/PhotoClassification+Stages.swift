@@ -61,7 +61,7 @@ extension PhotoClassification {
         let source = loaded.source
         let settings = try model(source.photo.model).settings
         let constancy = settings.usesColorConstancy ? ShadesOfGray(measuring: loaded.picture) : nil
-        var notes = loaded.facts.notes
+        var notes = loaded.facts.allNotes()
         switch constancy?.exemption {
         case .flat: notes.append(ReportText.flat)
         case .nearBlack: notes.append(ReportText.nearBlack)

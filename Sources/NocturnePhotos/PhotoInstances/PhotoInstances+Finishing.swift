@@ -56,7 +56,7 @@ extension PhotoInstances {
     {
         let reading = inferred.reading
         let decoded = try reading?.decoded ?? decode(inferred, context.scope)
-        var notes = inferred.photo.facts.notes + inferred.used.notes
+        var notes = inferred.photo.facts.allNotes() + inferred.used.notes
         notes += reading?.notes ?? []
         notes += decoded.notes
         return FinishedPhoto(

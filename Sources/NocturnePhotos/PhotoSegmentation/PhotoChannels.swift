@@ -1,5 +1,4 @@
 import NocturneCore
-import NocturneFormats
 import NocturneSystem
 
 /// The channels of a photo for networks: values from 0 to 255 in single precision, as of nnU-Net's reader for photos.
@@ -34,37 +33,5 @@ extension PhotoSegmentationModel.Settings.Input {
     private static func grey(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Float {
         // 0.299, 0.587 and 0.114 times 65536, whose sum is exactly 65536; 0x8000 rounds to the nearest.
         Float((Int(red) * 19595 + Int(green) * 38470 + Int(blue) * 7471 + 0x8000) >> 16)
-    }
-
-    /// What was done to the photo that other readers may not do.
-    func notes(_ facts: PhotoFacts) -> [Note] {
-        var notes: [Note] = []
-        // The photo as it was stored: once decoded, all photos have three channels.
-        let isGrey = facts.colourModel == .grey || facts.colourModel == .greyAlpha
-        if self == .grey, !isGrey {
-            notes.append(
-                Note(
-                    "photo.madeGrey",
-                    "the photo is in colour, the networks take grey: 0.299 red + 0.587 green + 0.114 blue"
-                )
-            )
-        }
-        if self == .colors, isGrey {
-            notes.append(
-                Note(
-                    "photo.madeColour",
-                    "the photo is grey, the networks take colours: red, green and blue are equal"
-                )
-            )
-        }
-        if facts.bitDepth > 8 {
-            notes.append(
-                Note(
-                    "photo.deep",
-                    "the photo has \(facts.bitDepth) bits a sample, of which the highest 8 were used"
-                )
-            )
-        }
-        return notes
     }
 }

@@ -57,8 +57,8 @@ extension PhotoSegmentation {
             labels: labels,
             entries: entries,
             engine: inferred.used.engine,
-            notes: inferred.used.notes + inferred.photo.facts.notes
-                + model.settings.input.notes(inferred.photo.facts)
+            notes: inferred.used.notes
+                + inferred.photo.facts.allNotes(takesColours: model.settings.input == .colors)
         )
     }
 

@@ -182,6 +182,18 @@ struct PhotoBatchTests {
         #expect(result.notes.contains { $0.contains("added up to 0.529") } && result.attention == nil)
     }
 
+    @Test(
+        "Notes say what was done to photos in grey, of 16 bits and in CMYK",
+        arguments: [("png-grey-16.png", ["are equal", "16 bits a sample"]), ("jpeg-cmyk.jpg", ["in CMYK"])]
+    )
+    func stored(name: String, texts: [String]) async throws {
+        let bench = try PhotoBench("primary")
+        try FileManager.default.copyItem(at: Fixtures.url("Photos/\(name)"), to: bench.folder("in/\(name)"))
+        try await bench.run()
+        let notes = try bench.result((name as NSString).deletingPathExtension).notes
+        for text in texts { #expect(notes.contains { $0.contains(text) }, "\(notes)") }
+    }
+
     @Test("Same names in two folders and with two endings lose nothing; two models give two items each")
     func names() async throws {
         let bench = try PhotoBench("primary", "uniform")
