@@ -9,7 +9,7 @@ public struct ObjectTextTable: Sendable {
         package let item: String
         /// The number of the object in its item, from 1.
         package let object: Int
-        /// At least one.
+        /// None for an object that is to have no texts.
         package let fields: [ObjectText.Field]
         /// The item and the object, such as `shelf 12`.
         fileprivate var place: String { "\(item) \(object)" }
@@ -18,11 +18,14 @@ public struct ObjectTextTable: Sendable {
     /// In the order of the table.
     package private(set) var rows: [Row] = []
 
+    /// In place of a text: the object is to have none.
+    private static let removal = "-"
     private static let largestFile = 64 << 20
     private static let longestText = 1000
 
     /// Reads a CSV file with the columns `item`, `object` and those of the fields in any order, separated by commas,
-    /// semicolons or tabs. Other columns are ignored, and so are rows without any field: they are about what is not known yet.
+    /// semicolons or tabs. Other columns are ignored, and so are rows without any field: they are about what is not known yet. A
+    /// hyphen alone stands for no text.
     /// - Parameter fields: those that the recipes name.
     /// - Throws: ``BatchError`` that names the file, the row and what is expected.
     public static func read(_ path: String, fields: [String]) throws(BatchError) -> ObjectTextTable {
@@ -43,7 +46,7 @@ public struct ObjectTextTable: Sendable {
         for line in table.rows {
             let known = fields.compactMap { name in line[name].map { ObjectText.Field(name: name, value: $0) } }
             guard !known.isEmpty else { continue }
-            let row = try Self.checked(line, known)
+            let row = try Self.checked(line, known.filter { $0.value != Self.removal })
             guard let earlier = first.updateValue((line.number, row), forKey: row.place) else {
                 rows.append(row)
                 continue
@@ -122,6 +125,7 @@ extension ObjectTextTable {
         /// Of rows, such as `shelf 12`, that the batch does not have.
         package private(set) var unknown: [String] = []
         private var objects = 0
+        private var removed = 0
         private var waiting = 0
 
         /// - Parameter parts: of completed items, by their ids.
@@ -139,9 +143,10 @@ extension ObjectTextTable {
             }
             let given = texts.current(for: items)
             // Of several tables with one object the last one counts.
-            objects = given.values.reduce(0) { $0 + $1.count }
+            removed = given.values.reduce(0) { $0 + $1.values.count(where: \.fields.isEmpty) }
+            objects = given.values.reduce(-removed) { $0 + $1.count }
             waiting = parts.reduce(0) { count, own in
-                count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id] == nil }
+                count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id]?.fields.isEmpty ?? true }
             }
         }
 
@@ -150,6 +155,7 @@ extension ObjectTextTable {
             var text =
                 "\(counted(objects, "object")) \(objects == 1 ? "has" : "have") texts from the tables; \(waiting) still "
                 + "\(waiting == 1 ? "waits" : "wait") for them."
+            if removed > 0 { text += " Those of \(counted(removed, "object")) were removed." }
             if let first = unknown.first {
                 text +=
                     " Left out: \(counted(unknown.count, "row")) about objects that this batch does not have, such as \(first)."

@@ -14,7 +14,8 @@ extension Review {
                 Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, and the texts to \
                 fill in: \(texts.joined(separator: ", ")). result.json of each item names the crops to read. Texts are kept in the \
                 batch's journal: result files stay as they are, and a result that changes later loses its texts. An imported row \
-                replaces all texts of its object; a row without any leaves them as they are.
+                replaces all texts of its object; a row without any leaves them as they are, and a hyphen (-) in place of a text \
+                removes it.
                 With --catalogue, objects whose text, as a model has read it, is certainly a title of the table get its title and \
                 author, with the score of the match: the share of equal letters, at least 0.8, and 0.1 above that of every other title.
                 """

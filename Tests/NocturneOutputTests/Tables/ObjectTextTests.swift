@@ -98,6 +98,18 @@ struct ObjectTextTests {
         #expect(taken.texts.last?.fields.first?.value == "Later")
     }
 
+    @Test("A hyphen removes a text, and all texts of an object where it has no other")
+    func removal() throws {
+        let text = "item,object,title,author\na,1,-,\na,2,-,Jane Austen\n"
+        let table = try ObjectTextTable(Array(text.utf8), fields: fields)
+        let taken = ObjectTextTable.Import([table], items: [item("a", 1)], parts: [1: [part(1), part(2)]])
+        #expect(taken.texts.map(\.fields) == [[], [.init(name: "author", value: "Jane Austen")]])
+        #expect(
+            taken.summary
+                == "1 object has texts from the tables; 1 still waits for them. Those of 1 object were removed."
+        )
+    }
+
     @Test("Line feeds in names of a table break no line of a message")
     func lineFeeds() throws {
         let rows = "\"a\nb\",1,Emma,\n\"a\nb\",1,Other,\n"
