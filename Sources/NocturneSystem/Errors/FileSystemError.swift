@@ -71,7 +71,10 @@ extension FileSystemError {
             let kind = access(path + "/", F_OK) == 0 ? "a folder" : "a device or pipe"
             return "\(file) is \(kind). Give a file\(option.map { " to \($0)" } ?? "")"
         }
-        if code == ENOENT { return "\(file) does not exist. Check the path" }
+        if code == ENOENT {
+            // A batch records paths: a file may have been moved since.
+            return "\(file) does not exist. Check the path" + (option.map { ", or give the new one with \($0)" } ?? "")
+        }
         let step = code == EACCES ? "Allow this user to read it" : "Check the file and its disk"
         return "\(file) cannot be read: \(errnoText(code)). \(step)"
     }

@@ -13,6 +13,13 @@ struct MetadataFormTests {
         "posterior torso", "upper extremity", "unknown",
     ])
 
+    @Test("A table that was moved is refused with the option that gives its new path")
+    func moved() throws {
+        let error = #expect(throws: BatchError.self) { try MetadataTable(path: "/nowhere/t.csv") }
+        let text = "the metadata /nowhere/t.csv does not exist. Check the path, or give the new one with --metadata"
+        #expect("\(try #require(error))".contains(text))
+    }
+
     private func vectors(_ text: String, of names: [String]) throws -> [[Float]?] {
         try MetadataTable(bytes: Array(text.utf8), path: "t.csv").assign(names, sites: Self.settings).map {
             try $0.get().map { $0.metadata.vector(Self.settings) }
