@@ -1,12 +1,13 @@
 """Exports your own PyTorch classifier to a Nocturne package folder, checks it against ONNX Runtime, and times it.
 
     python Tools/export/export_classifier.py --model torchvision.models:efficientnet_b0 --arguments '{"num_classes": 7}' \\
-        --weights best.pt --labels mel,nv,bcc,akiec,bkl,df,vasc --malignant mel,bcc,akiec --size 380 --id my-lesions
+        --weights best.pt --labels mel,nv,bcc,akiec,bkl,df,vasc --malignant mel,bcc,akiec --size 224 --resize 256 --id my-lesions
     python Tools/export/export_classifier.py --script traced.pt --labels … --size 224 --id my-lesions
 
 `--model` names a function or class that creates the module, `--weights` a state dict, `--script` a TorchScript file. The
 module takes a normalised picture (N, 3, size, size), and with `--sites` also the vector of metadata (N, 4), and returns
-logits (N, classes), or probabilities with `--output probabilities`. Where the logits are a linear layer over the mean of the
+logits (N, classes), or probabilities with `--output probabilities`. How a photo becomes this picture is to be that of the
+training: `--resize`, `--mean`, `--deviation`, `--color-constancy`. Where the logits are a linear layer over the mean of the
 last maps (as in EfficientNet and ResNet), an attention graph (Grad-CAM) is written too; whether they are is measured, not
 assumed. Weights are loaded with `weights_only`; a TorchScript file runs code, so use one only from a source whose programs
 you would run.
@@ -68,6 +69,26 @@ class LinearAttention(nn.Module):
         weights = target @ self.weight
         places = features.shape[2] * features.shape[3]
         return torch.relu((features * weights[:, :, None, None]).sum(dim=1) / places)
+
+
+def resizing(text: str) -> str | int:
+    """`stretch`, or the pixels of the shorter side."""
+    return text if text == "stretch" else int(text)
+
+
+def colours(text: str) -> list[float]:
+    """Red, green, blue."""
+    red, green, blue = map(float, text.split(","))
+    return [red, green, blue]
+
+
+def preparation(options: argparse.Namespace) -> str:
+    """How photos are prepared, for a person to compare with the training."""
+    size = options.size
+    ways = {None: f"the square in the middle is scaled to {size}", "stretch": f"stretched to {size} x {size}"}
+    way = ways.get(options.resize, f"the shorter side is scaled to {options.resize}, the middle {size} x {size} cut out")
+    correction = "corrected by Shades of Gray" if options.color_constancy else "as they are"
+    return f"{way} (bilinear, antialiased); colours {correction}, mean {options.mean}, deviation {options.deviation}"
 
 
 def load(options: argparse.Namespace) -> nn.Module:
@@ -205,9 +226,10 @@ def manifest(options: argparse.Namespace, names: list[str], sites: list[str]) ->
             raise SystemExit(f"{name} is not among the labels")
     section: dict[str, Any] = {
         "inputSize": options.size,
+        "resize": options.resize,
         "minimumSide": options.minimum_side,
-        "mean": MEAN,
-        "standardDeviation": DEVIATION,
+        "mean": options.mean,
+        "standardDeviation": options.deviation,
         "colorConstancyPower": 6 if options.color_constancy else None,
         "medical": not options.not_medical,
         "output": options.output,
@@ -247,8 +269,16 @@ def main() -> None:
     parser.add_argument("--high", default="mel,bcc", help="labels that mean a high risk from 0.30 on")
     parser.add_argument("--sites", default="", help="sites of the metadata, separated by commas, unknown among them")
     parser.add_argument("--size", type=int, default=380)
+    parser.add_argument(
+        "--resize",
+        type=resizing,
+        help="stretch: the whole photo becomes the square; a number: pixels of the shorter side before the square is cut "
+        "out; default: the largest square in the middle is scaled",
+    )
+    parser.add_argument("--mean", type=colours, default=MEAN, help="red,green,blue of samples in 0 to 1; default: ImageNet")
+    parser.add_argument("--deviation", type=colours, default=DEVIATION, help="red,green,blue; default: ImageNet")
     parser.add_argument("--minimum-side", type=int, default=100)
-    parser.add_argument("--color-constancy", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--color-constancy", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--output", choices=["logits", "probabilities"], default="logits", help="what the module returns")
     parser.add_argument("--not-medical", action="store_true", help="results are not about people's health")
     parser.add_argument("--id", required=True)
@@ -262,6 +292,8 @@ def main() -> None:
     options.folder = options.folder or Path(options.id)
     if not options.malignant:
         options.high = ""
+    if isinstance(options.resize, int) and options.resize < options.size:
+        raise SystemExit(f"--resize {options.resize} is less than --size {options.size}")
     options.folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(options.threads)
     sites = [site for site in options.sites.split(",") if site]
@@ -277,6 +309,7 @@ def main() -> None:
     (options.folder / "model.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not worst < LIMIT:
         raise SystemExit(f"the exported graph differs by {worst:.2e}, more than {LIMIT}")
+    print(f"photos are prepared as follows; compare this with the training: {preparation(options)}")
     print(f"wrote {options.folder}")
 
 

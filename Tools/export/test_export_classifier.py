@@ -99,6 +99,17 @@ class Endings(unittest.TestCase):
         self.assertEqual(self.export(False)["output"], "logits")
         self.assertEqual(self.export(True, "--output", "probabilities")["output"], "probabilities")
 
+    def test_preparation(self) -> None:
+        section = self.export(False)
+        self.assertEqual([section[key] for key in ("resize", "colorConstancyPower")], [None, None])
+        given = ["--resize", "20", "--mean", "0.5,0.5,0.25", "--deviation", "0.5,0.25,1", "--color-constancy"]
+        section = self.export(False, *given)
+        found = [section[key] for key in ("resize", "mean", "standardDeviation", "colorConstancyPower")]
+        self.assertEqual(found, [20, [0.5, 0.5, 0.25], [0.5, 0.25, 1.0], 6])
+        self.assertEqual(self.export(False, "--resize", "stretch")["resize"], "stretch")
+        with self.assertRaises(SystemExit):
+            self.export(False, "--resize", "15")
+
     def test_classifier_with_softmax(self) -> None:
         with self.assertRaises(SystemExit) as found:
             self.export(True)

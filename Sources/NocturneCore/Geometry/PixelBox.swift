@@ -17,10 +17,11 @@ public struct PixelBox: Hashable, Sendable, Codable, CustomStringConvertible {
         self.height = height
     }
 
-    /// The largest square in the middle of a picture, at the position of torchvision's CenterCrop of the shorter side:
-    /// half of the remaining length precedes it, and an odd half is rounded to the even number.
-    public static func centreSquare(width: Int, height: Int) -> PixelBox {
-        let side = min(width, height)
+    /// A square in the middle of a picture, at the position of torchvision's CenterCrop: half of the remaining length precedes it, and
+    /// an odd half is rounded to the even number.
+    /// - Parameter side: that of the largest one by default.
+    public static func centreSquare(width: Int, height: Int, side: Int? = nil) -> PixelBox {
+        let side = side ?? min(width, height)
         func margin(_ length: Int) -> Int { Int((Double(length - side) / 2).rounded(.toNearestOrEven)) }
         return PixelBox(x: margin(width), y: margin(height), width: side, height: side)
     }

@@ -250,8 +250,9 @@ package struct ClassificationReport {
         let y = page.height - margin - 14
         page.line(from: SIMD2(margin, y - 10), to: SIMD2(page.width - margin, y - 10), PDFPage.Color(gray: 0.7))
         let colors = result.isColorCorrected ? ReportText.colorsCorrected : ReportText.colorsKept
+        let prepared = result.preparation
         let lines = [
-            ReportText.preparation(result.preparation.inputSizePx, colors),
+            ReportText.preparation(prepared.inputSizePx, isWhole: prepared.squarePx == nil, colors),
             ReportText.engine(result.engine.name, result.engine.precision, String(result.model.digest.prefix(16))),
         ]
         for (index, line) in lines.enumerated() {

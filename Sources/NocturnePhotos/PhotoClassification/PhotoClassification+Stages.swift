@@ -11,21 +11,19 @@ import NocturneSystem
 
 /// The stages that process a photo.
 extension PhotoClassification {
-    /// The central square of a photo, in the model's input size.
+    /// A photo as a square of the model's input size.
     package struct LoadedPhoto: Sendable {
         let source: Source
         let facts: PhotoFacts
-        /// The square, in pixels of the upright photo.
-        let part: PixelBox
-        /// The square in the model's input size, before colour correction.
+        /// The input of the model, before colour correction.
         let picture: RGBImage
     }
 
     /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
     func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        let side = try model(source.photo.model).settings.inputSize
-        let part = PixelBox.centreSquare(width: source.photo.width, height: source.photo.height)
-        var resize = try PillowResize(sourceWidth: part.width, sourceHeight: part.height, width: side, height: side)
+        let settings = try model(source.photo.model).settings
+        let (part, width, height) = settings.scaling(width: source.photo.width, height: source.photo.height)
+        var resize = try PillowResize(sourceWidth: part.width, sourceHeight: part.height, width: width, height: height)
         let facts = try PhotoReader.readBands(
             at: source.photo.path,
             flag: context.scope.flag,
@@ -37,8 +35,12 @@ extension PhotoClassification {
             },
             { resize.add($0.samples, stride: $0.stride, count: $0.rows.count) }
         )
-        let picture = try resize.finish(flag: context.scope.flag)
-        return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
+        let scaled = try resize.finish(flag: context.scope.flag)
+        let side = settings.inputSize
+        // Nothing is scaled here: the square is cut out.
+        let square = PixelBox.centreSquare(width: width, height: height, side: side)
+        let picture = try PillowResize.bilinear(scaled, part: square, width: side, height: side)
+        return LoadedPhoto(source: source, facts: facts, picture: picture)
     }
 
     /// The classifier's input, and how it was prepared.

@@ -147,9 +147,10 @@ extension PhotoClassification {
         }
 
         private func preparation() -> PhotoClassificationResult.Preparation {
-            let (part, constancy) = (loaded.part, photo.prepared.constancy)
+            let (size, constancy) = (loaded.source.photo, photo.prepared.constancy)
+            let square = model.settings.square(width: size.width, height: size.height)
             return .init(
-                squarePx: .init(x: part.x, y: part.y, side: part.width),
+                squarePx: square.map { .init(x: $0.x, y: $0.y, side: $0.width) },
                 inputSizePx: model.settings.inputSize,
                 // With an exemption the gains are all 1.
                 colorConstancy: constancy == nil ? "notAsked" : constancy?.exemption?.rawValue ?? "applied",

@@ -1,5 +1,6 @@
 package import NocturneBatch
 package import NocturneConcurrency
+import NocturneCore
 package import NocturneFormats
 import NocturneRecipeSupport
 package import NocturneReport
@@ -34,11 +35,13 @@ package struct PhotoClassification: PhotoRecipe {
 
     /// There is no lean plan: a picture is small compared with a volume.
     package func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
-        let side = try model(source.photo.model).settings.inputSize
-        let square = min(source.photo.width, source.photo.height)
-        // The rows of the square in the input's width, the result, and the weights of both passes.
+        let settings = try model(source.photo.model).settings
+        let side = settings.inputSize
+        let (part, width, height) = settings.scaling(width: source.photo.width, height: source.photo.height)
+        let taps = 2 * max(part.width / width, part.height / height, 1) + 16
+        // The rows of the part in the new width, the result, and the weights of both passes.
         let resizing =
-            3 * side * square + 15 * side * side + side * (2 * max(square / side, 1) + 16) * 24 + 3 * square
+            3 * width * part.height + 15 * width * height + max(width, height) * taps * 24 + 3 * part.width
         return ItemPlan(
             buffers: [
                 PlannedBuffer("decoder", bytes: source.photo.decodingBytes, in: .load),

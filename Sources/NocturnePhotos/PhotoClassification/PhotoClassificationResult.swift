@@ -119,8 +119,8 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
             package let side: Int
         }
 
-        /// The part of the upright picture that was given to the model.
-        package let squarePx: Square
+        /// The part of the upright picture that was given to the model; null for the whole picture, stretched.
+        @Nullable package var squarePx: Square?
         /// The side of the input of the model, in pixels.
         package let inputSizePx: Int
         /// "applied", "notAsked", or why the colours were not corrected: "flat", "nearBlack".

@@ -133,8 +133,8 @@ package enum ReportText {
 
     static func modelName(_ name: String, _ version: String) -> String { "\(name), version \(version)" }
 
-    static func preparation(_ side: Int, _ colors: String) -> String {
-        "Preparation: upright, central square, \(side) × \(side) pixels, \(colors)"
+    static func preparation(_ side: Int, isWhole: Bool, _ colors: String) -> String {
+        "Preparation: upright, \(isWhole ? "stretched" : "central square"), \(side) × \(side) pixels, \(colors)"
     }
 
     static let colorsCorrected = "colours corrected (Shades of Gray)"

@@ -39,6 +39,7 @@ struct PhotoClassificationSettingsTests {
         let settings = try PhotoClassificationModel.Settings(package)
         #expect(package.task == "photo-classification" && package.channels.isEmpty)
         #expect(settings.inputSize == 380 && settings.minimumSide == 64 && settings.usesColorConstancy)
+        #expect(settings.fitting == .square)
         #expect(settings.colors == NetworkColors(mean: [0.1, 0.2, 0.3], deviation: [1, 2, 3]))
         #expect(settings.isMedical && settings.output == .logits)
         #expect(settings.classes.map(\.name) == ["mel", "nv"] && settings.classes.map(\.title) == ["melanoma", "nv"])
@@ -81,6 +82,8 @@ struct PhotoClassificationSettingsTests {
         arguments: [
             ("\"inputSize\": 380", "\"inputSize\": 0", "inputSize"), ("380", "1e9", "inputSize"),
             ("\"minimumSide\": 64", "\"minimumSide\": -1", "minimumSide"),
+            ("\"minimumSide\": 64", "\"resize\": 379", "resize"),
+            ("\"minimumSide\": 64", "\"resize\": \"crop\"", "resize"),
             ("\"colorConstancyPower\": 6", "\"colorConstancyPower\": 5", "colorConstancyPower"),
             ("[0.1, 0.2, 0.3]", "[0.1, 0.2]", "mean"), ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1e300]", "mean[2]"),
             ("[1, 2, 3]", "[1, 0, 3]", "standardDeviation"), ("\"logits\"", "\"odds\"", "output"),

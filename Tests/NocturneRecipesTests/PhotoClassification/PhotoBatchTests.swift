@@ -24,7 +24,7 @@ struct PhotoBatchTests {
         #expect(try await bench.run().counts.completed == 1)
         let result = try bench.result("red")
         #expect(result.leading == "red" && result.risk?.level == .high && result.metadata == nil)
-        #expect(result.preparation.squarePx.x == 24 && result.preparation.squarePx.side == 16)
+        #expect(result.preparation.squarePx?.x == 24 && result.preparation.squarePx?.side == 16)
         // Two rows of grey 90 above and below twelve rows of red.
         let grey = 90.0 / 255 * 4 / 16
         let logits = [grey + 0.75, grey, grey + 0.2 * 0.75].map { 10 * $0 }

@@ -7,9 +7,8 @@ extension PhotoClassificationModel.Settings {
     /// Reads the section `photoClassification`.
     init(_ section: JSONFields, of package: ModelPackage) throws(JSONFields.Fault) {
         try section.only([
-            "inputSize", "minimumSide", "mean", "standardDeviation", "colorConstancyPower", "medical", "output",
-            "classes",
-            "risk", "lowConfidence", "minimumLead", "metadata", "networks",
+            "inputSize", "resize", "minimumSide", "mean", "standardDeviation", "colorConstancyPower", "medical",
+            "output", "classes", "risk", "lowConfidence", "minimumLead", "metadata", "networks",
         ])
         // The power of ``ShadesOfGray``, the usual one for dermoscopy; null for colours as they are.
         let usesColorConstancy = section.has("colorConstancyPower")
@@ -19,8 +18,10 @@ extension PhotoClassificationModel.Settings {
         let classes = try section.classes()
         let networks = try section.object("networks")
         try networks.only(["classifier", "attention"])
+        let inputSize = try section.whole("inputSize", in: 16...2048)
         self.init(
-            inputSize: try section.whole("inputSize", in: 16...2048),
+            inputSize: inputSize,
+            fitting: try section.fitting(inputSize: inputSize),
             minimumSide: try section.whole("minimumSide", 1, in: 1...8192),
             colors: try section.colors(),
             usesColorConstancy: usesColorConstancy,
@@ -58,6 +59,13 @@ extension PhotoClassificationModel.Settings.Risk {
 }
 
 extension JSONFields {
+    /// `stretch`, or the pixels of the shorter side before the square is cut out.
+    fileprivate func fitting(inputSize: Int) throws(Fault) -> PhotoClassificationModel.Settings.Fitting {
+        guard has("resize") else { return .square }
+        if try value("resize") == .string("stretch") { return .stretch }
+        return .crop(shorterSide: try whole("resize", in: inputSize...8192))
+    }
+
     fileprivate func classes() throws(Fault) -> [PhotoClassificationModel.Settings.Class] {
         let entries = try objects("classes", atMost: 10_000)
         guard entries.count >= 2 else { throw fault("classes", "has fewer than 2 classes") }

@@ -16,6 +16,8 @@ extension PhotoClassificationModel {
 
         /// Side of the square picture the classifier takes, in pixels.
         package let inputSize: Int
+        /// How a photo becomes this square.
+        package let fitting: Fitting
         /// Pictures whose shorter side has fewer pixels are refused.
         package let minimumSide: Int
         /// How colours become the classifier's input, after ``usesColorConstancy``.
@@ -40,6 +42,41 @@ extension PhotoClassificationModel {
         package let classifier: String
         /// The attention graph; nil for none.
         package let attention: String?
+    }
+}
+
+extension PhotoClassificationModel.Settings {
+    /// How a photo becomes the square input of the classifier.
+    package enum Fitting: Hashable, Sendable {
+        /// The largest square in its middle is scaled.
+        case square
+        /// The whole photo is scaled, whatever its proportions.
+        case stretch
+        /// The whole photo is scaled until its shorter side has this number of pixels; the square in its middle is cut out.
+        case crop(shorterSide: Int)
+    }
+
+    /// The part of a photo that is scaled, and to which size. The square in the middle of that is the input.
+    func scaling(width: Int, height: Int) -> (part: PixelBox, width: Int, height: Int) {
+        let whole = PixelBox(x: 0, y: 0, width: width, height: height)
+        switch fitting {
+        case .square: return (.centreSquare(width: width, height: height), inputSize, inputSize)
+        case .stretch: return (whole, inputSize, inputSize)
+        case .crop(let side):
+            // As torchvision's Resize: the longer side is rounded down.
+            let shorter = min(width, height)
+            return (whole, width * side / shorter, height * side / shorter)
+        }
+    }
+
+    /// The square of a photo that the classifier gets, in whole pixels; nil where it gets the whole photo.
+    func square(width: Int, height: Int) -> PixelBox? {
+        switch fitting {
+        case .square: PixelBox.centreSquare(width: width, height: height)
+        case .stretch: nil
+        case .crop(let side):
+            PixelBox.centreSquare(width: width, height: height, side: max(min(width, height) * inputSize / side, 1))
+        }
     }
 }
 
