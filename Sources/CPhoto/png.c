@@ -15,7 +15,8 @@ enum {
     maximum_side = 0x7fffffff,
     maximum_chunk_bytes = 4 << 20,
     maximum_chunks = 1000,
-    maximum_pictures = 10000   // that are counted
+    maximum_pictures = 10000,  // that are counted
+    searched_bytes = 1 << 16   // at the end of the file
 };
 
 struct cphoto_png {
@@ -29,6 +30,8 @@ struct cphoto_png {
     char warning[128];         // the last warning: only it states what is wrong with a header
     int64_t width, height, next_row;
     int has_alpha, passes;
+    uint8_t *end;              // the end of the file where the Exif block is there
+    size_t late_exif, late_exif_count;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
     cphoto_stop stop;
     const void *context;
@@ -113,6 +116,31 @@ static int chunks_fit(FILE *file, int32_t *picture_count)
     return 1;
 }
 
+// Finds an Exif block behind the pixels, as some tools write it: libpng reads it after them, but the size depends on it. It is one if
+// chunks lead from it to the last one.
+static void find_late_exif(cphoto_png *decoder)
+{
+    struct stat status;
+    if (fstat(fileno(decoder->file), &status) != 0 || !(decoder->end = malloc(searched_bytes))) return;
+    uint8_t *end = decoder->end;
+    off_t start = status.st_size > searched_bytes ? status.st_size - searched_bytes : 0;
+    size_t count = fseeko(decoder->file, start, SEEK_SET) == 0 ? fread(end, 1, searched_bytes, decoder->file) : 0;
+    rewind(decoder->file);
+    for (size_t chunk = 0; chunk + 12 <= count; chunk++) {
+        if (memcmp(end + chunk + 4, "eXIf", 4) != 0) continue;
+        size_t place = chunk;
+        while (place + 12 <= count && memcmp(end + place + 4, "IEND", 4) != 0) {
+            place += (size_t)number(end + place) + 12;
+        }
+        if (place + 12 > count) continue;
+        decoder->late_exif = chunk + 8;
+        decoder->late_exif_count = number(end + chunk);
+        return;
+    }
+    free(end);
+    decoder->end = NULL;
+}
+
 cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header, cphoto_frame_facts *facts)
 {
     cphoto_png *decoder = calloc(1, sizeof *decoder);
@@ -128,6 +156,7 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
         snprintf(decoder->message, sizeof decoder->message, "the file ends inside a chunk");
         return CPHOTO_CORRUPT;
     }
+    find_late_exif(decoder);
     if (setjmp(decoder->leave)) return decoder->code;
     decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, on_error, on_warning);
     if (!decoder->png) return CPHOTO_NO_MEMORY;
@@ -166,6 +195,7 @@ void cphoto_png_close(cphoto_png *decoder)
     if (!decoder) return;
     if (decoder->png && !setjmp(decoder->leave)) png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
     if (decoder->file) fclose(decoder->file);
+    free(decoder->end);
     free(decoder->rows);
     free(decoder);
 }
@@ -182,6 +212,10 @@ const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is
     if (png_get_eXIf_1(decoder->png, decoder->info, &length, &exif) && exif) {
         *count = length;
         return exif;
+    }
+    if (decoder->end) {
+        *count = decoder->late_exif_count;
+        return decoder->end + decoder->late_exif;
     }
     png_textp texts = NULL;
     int text_count = 0;

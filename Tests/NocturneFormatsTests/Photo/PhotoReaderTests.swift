@@ -44,6 +44,23 @@ struct PhotoReaderTests {
         #expect(differing == 0)
     }
 
+    @Test("A PNG is turned by Exif behind its pixels, too")
+    func lateExif() throws {
+        let bytes = try FileSystem.read(Self.path("png-turned.png"))
+        let name = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("eXIf".utf8)) })
+        let length = bytes[(name - 4)..<name].reduce(0) { $0 << 8 | Int($1) }
+        // With length and checksum. The last chunk, which has no content, takes 12 bytes.
+        let chunk = name - 4..<name + 8 + length
+        var moved = bytes
+        moved.removeSubrange(chunk)
+        moved.insert(contentsOf: bytes[chunk], at: moved.count - 12)
+        try TemporaryFolder.with { folder in
+            let photo = try PhotoReader.read(at: try folder.write(moved, to: "a.png").path)
+            #expect(photo.facts.orientation == 8)
+            #expect(try photo.image == PhotoReader.read(at: Self.path("png-turned.png")).image)
+        }
+    }
+
     @Test("Header facts are those of the decoded picture, and what it takes is bounded", arguments: names)
     func headers(_ name: String) throws {
         let header = try PhotoReader.readHeader(at: Self.path(name))
