@@ -1,4 +1,6 @@
 /// Resize and its predecessor Upsample: nearest and linear, with ONNX's ways of aligning one grid with the other.
+///
+/// Extents and positions are computed in float32, as in ONNX Runtime: in float64, 20 times the float32 number 0.7 would be below 14.
 extension GraphBinder {
     mutating func resize(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let x = try operand(node, 0)
@@ -44,24 +46,24 @@ extension GraphBinder {
     }
 
     /// The output's shape, and the scale of each axis as used for the coordinates.
-    private func target(_ node: NetworkGraph.Node, _ shape: [Int]) throws(ModelFormatError) -> ([Int], [Double]) {
+    private func target(_ node: NetworkGraph.Node, _ shape: [Int]) throws(ModelFormatError) -> ([Int], [Float]) {
         let isOld = node.op == "Upsample" || graph.opset < 11
         // Input 1 is a region of interest since operator set 11, which only an unsupported mode reads.
-        var scales = try constant(node, isOld ? 1 : 2)?.floats.map(Double.init)
-        if scales == nil, case .floats(let list)? = node.attributes["scales"] { scales = list.map(Double.init) }
+        var scales = try constant(node, isOld ? 1 : 2)?.floats
+        if scales == nil, case .floats(let list)? = node.attributes["scales"] { scales = list }
         if scales?.isEmpty == true { scales = nil }
         var sizes = isOld ? nil : try integers(node, 3)
         if sizes?.isEmpty == true { sizes = nil }
         let axes = try axes(node.integers("axes") ?? Array(shape.indices), rank: shape.count, node)
         var output = shape
-        var result = [Double](repeating: 1, count: shape.count)
+        var result = [Float](repeating: 1, count: shape.count)
         if let sizes {
             guard sizes.count == axes.count, sizes.allSatisfy({ $0 > 0 && $0 <= Self.maximumTableCount }) else {
                 throw failure(node, "sizes are \(sizes.prefix(8))")
             }
             for (index, axis) in axes.enumerated() {
                 output[axis] = sizes[index]
-                result[axis] = Double(sizes[index]) / Double(shape[axis])
+                result[axis] = Float(sizes[index]) / Float(shape[axis])
             }
         } else if let scales {
             guard scales.count == axes.count, scales.allSatisfy({ $0 > 0 && $0 <= 1e6 }) else {
@@ -69,8 +71,8 @@ extension GraphBinder {
             }
             for (index, axis) in axes.enumerated() {
                 // Rounded down, as the standard defines it.
-                let extent = (Double(shape[axis]) * scales[index]).rounded(.down)
-                guard extent <= Double(Self.maximumTableCount) else {
+                let extent = (Float(shape[axis]) * scales[index]).rounded(.down)
+                guard extent <= Float(Self.maximumTableCount) else {
                     throw failure(node, "scales are \(scales.prefix(8))")
                 }
                 output[axis] = Int(extent)
@@ -88,7 +90,7 @@ extension GraphBinder {
     private struct ResizeGrid {
         let input: [Int]
         let output: [Int]
-        let scales: [Double]
+        let scales: [Float]
         /// ONNX's `coordinate_transformation_mode`.
         let coordinates: String
         /// ONNX's `nearest_mode`.
@@ -100,16 +102,17 @@ extension GraphBinder {
         func isKept(_ axis: Int) -> Bool { output[axis] == input[axis] && scales[axis] == 1 }
 
         /// The position on the input; nil for unknown coordinates.
-        private func place(_ index: Int, _ axis: Int) -> Double? {
-            let (to, from, scale) = (Double(output[axis]), Double(input[axis]), scales[axis])
+        private func place(_ index: Int, _ axis: Int) -> Float? {
+            let (to, from, scale) = (Float(output[axis]), Float(input[axis]), scales[axis])
+            let index = Float(index)
             switch coordinates {
-            case "half_pixel": return (Double(index) + 0.5) / scale - 0.5
-            case "pytorch_half_pixel": return to > 1 ? (Double(index) + 0.5) / scale - 0.5 : 0
+            case "half_pixel": return (index + 0.5) / scale - 0.5
+            case "pytorch_half_pixel": return to > 1 ? (index + 0.5) / scale - 0.5 : 0
             case "half_pixel_symmetric":
                 let adjustment = to / (scale * from)
-                return from / 2 * (1 - adjustment) + (Double(index) + 0.5) / scale - 0.5
-            case "align_corners": return to > 1 ? Double(index) * (from - 1) / (to - 1) : 0
-            case "asymmetric": return Double(index) / scale
+                return from / 2 * (1 - adjustment) + (index + 0.5) / scale - 0.5
+            case "align_corners": return to > 1 ? index * (from - 1) / (to - 1) : 0
+            case "asymmetric": return index / scale
             default: return nil
             }
         }
@@ -118,7 +121,7 @@ extension GraphBinder {
         func nearest(_ axis: Int) -> [Int]? {
             var table: [Int] = []
             for index in 0..<output[axis] {
-                guard let exact = place(index, axis), let rounded = rounded(exact) else { return nil }
+                guard let exact = place(index, axis), let rounded = rounded(Double(exact)) else { return nil }
                 table.append(Int(min(max(rounded, 0), Double(input[axis] - 1))))
             }
             return table
@@ -140,12 +143,12 @@ extension GraphBinder {
         func linear(_ axis: Int) -> Operation.InterpolationAxis? {
             var result = Operation.InterpolationAxis(low: [], high: [], weight: [])
             for index in 0..<output[axis] {
-                guard let exact = isKept(axis) ? Double(index) : place(index, axis) else { return nil }
-                let bounded = min(max(exact, 0), Double(input[axis] - 1))
+                guard let exact = isKept(axis) ? Float(index) : place(index, axis) else { return nil }
+                let bounded = min(max(exact, 0), Float(input[axis] - 1))
                 let low = Int(bounded)
                 result.low.append(Int32(low))
                 result.high.append(Int32(min(low + 1, input[axis] - 1)))
-                result.weight.append(Float(bounded - Double(low)))
+                result.weight.append(bounded - Float(low))
             }
             return result
         }
