@@ -41,12 +41,8 @@ public struct BuiltinEngine: InferenceEngine {
 
     /// The operators that the engine lacks. Reads the file once.
     public func missingFeature(for network: String) throws -> String? {
-        do {
-            let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
-            return missing.isEmpty ? nil : "does not have \(missing.joined(separator: ", "))"
-        } catch ModelFormatError.externalData {
-            return "does not support weights in other files"
-        }
+        let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
+        return missing.isEmpty ? nil : "does not have \(missing.joined(separator: ", "))"
     }
 
     /// Reads and checks a network. Needs twice the file's size in memory temporarily, then once the size, until the weights are

@@ -6,7 +6,7 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
     case unreadable(path: String, reason: String)
     /// The content is invalid: truncated, inconsistent, or with impossible sizes.
     case malformed(path: String, reason: String)
-    /// Weights are stored in a second file, which this reader does not support.
+    /// Weights are stored in a second file, of which a package states no digest: the results could change unnoticed.
     case externalData(path: String, tensor: String)
     /// All operators (or forms of operators) of the graph that the engine does not support, sorted.
     case unsupportedOperators([String])

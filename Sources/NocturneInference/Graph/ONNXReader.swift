@@ -5,7 +5,7 @@ import NocturneSystem
 ///
 /// The numbers of fields are those of the format's own onnx.proto (https://github.com/onnx/onnx); fields that inference does not need are
 /// skipped. All content is checked against the actual size of the file before it is used: a tensor is only as large as its data. Weights
-/// in other files are refused.
+/// in other files are refused with every engine: a package states no digest of them.
 enum ONNXReader {
     /// The maximum dimension of a network; products of dimensions are also checked for overflow.
     static let maximumExtent = 1 << 40

@@ -46,7 +46,8 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
     /// Held while a network is bound, so that the growth of memory is caused by that network only.
     private static let measuring = Mutex<Void>(())
 
-    /// The file is first read by Nocturne's own reader, which refuses damaged files before the library reads them.
+    /// The file is first read by Nocturne's own reader, which refuses damaged files and weights in other files before the library
+    /// reads them, and which finds a final activation.
     /// - Parameters:
     ///   - cuda: the number of the device; nil for the processor.
     ///   - tiles: the same device, where its tensors can be kept.
@@ -62,7 +63,7 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
         self.tiles = tiles
         self.path = path
         self.instructionSet = instructionSet
-        let known = try Self.knownOutputs(path)
+        let known = try ONNXReader.read(path).outputs
         weightBytes = FileSystem.size(path) ?? 0
         let handle = try Handle(library, path: path, cuda: cuda, threads: 1)
         device = cuda == nil ? nil : handle
@@ -73,15 +74,6 @@ final class ONNXRuntimeNetwork: DeviceNetwork {
             return port
         }
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
-    }
-
-    /// The outputs by Nocturne's reader; empty for weights that are stored in other files, which only the library supports.
-    private static func knownOutputs(_ path: String) throws -> [TensorDescription] {
-        do {
-            return try ONNXReader.read(path).outputs
-        } catch ModelFormatError.externalData {
-            return []
-        }
     }
 
     /// The library does not report it, so it is measured: the growth of the process's writable private memory, whether

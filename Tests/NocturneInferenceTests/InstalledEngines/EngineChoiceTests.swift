@@ -51,6 +51,29 @@ struct EngineChoiceTests {
         }
     }
 
+    @Test("weights in other files are refused, whichever engine is installed")
+    func externalWeights() throws {
+        let data = B.model(
+            nodes: [B.node("Sinh", ["w"], ["s"]), B.node("Add", ["x", "s"], ["y"])],
+            tensors: [B.tensor("w", dims: [4], raw: [], external: true)],
+            inputs: [B.value("x", dims: [1, 2, 3, 4])],
+            outputs: [B.value("y", dims: [1, 2, 3, 4])]
+        )
+        try TemporaryFolder.with { folder in
+            let path = try folder.write([UInt8](data), to: "two-files.onnx").path
+            for environment in [Self.nowhere, InstalledEngine.environment] {
+                #expect(throws: ModelFormatError.externalData(path: path, tensor: "w")) {
+                    try InferenceEngines.all.engine(named: "auto", for: [path], environment: environment)
+                }
+            }
+            for installed in InstalledEngine.all {
+                #expect(throws: ModelFormatError.externalData(path: path, tensor: "w")) {
+                    try installed.engine.load(onnx: path, precision: .float32)
+                }
+            }
+        }
+    }
+
     @Test("auto takes what is installed for what builtin has not got", arguments: InstalledEngine.all)
     func other(installed: InstalledEngine) throws {
         let environment = InstalledEngine.environment
