@@ -24,7 +24,8 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
         case .unreadable(let path, let reason): "\(path): cannot be read: \(reason)"
         case .malformed(let path, let reason): "\(path): not a usable ONNX file: \(reason)"
         case .externalData(let path, let tensor):
-            "\(path): the weights of '\(tensor)' are in another file; save the model as a single file"
+            "\(path): the weights of '\(tensor)' are in another file, of which a package states no digest. Save a single "
+                + "file: torch.onnx.export(…, external_data=False), or onnx.save(onnx.load(\"two.onnx\"), \"one.onnx\")"
         case .unsupportedOperators(let names):
             "operators that the builtin engine does not support: \(names.joined(separator: ", "))"
         case .shapeMismatch(let network, let reason): "\(network): \(reason)"

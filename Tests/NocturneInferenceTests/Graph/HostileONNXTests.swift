@@ -129,7 +129,7 @@ struct HostileONNXTests {
         )
     }
 
-    @Test("weights in other files are refused, with the tensor's name")
+    @Test("weights in other files are refused, with the tensor's name and how to save a single file")
     func external() {
         let weights = B.tensor("w", dims: [2, 2, 1, 1], raw: [], external: true)
         let error = refusal(oneNode("Conv", ["w"], tensors: [weights]))
@@ -137,6 +137,7 @@ struct HostileONNXTests {
             Issue.record("\(String(describing: error))")
             return
         }
+        #expect(error?.description.contains("external_data=False") == true)
     }
 
     @Test(
