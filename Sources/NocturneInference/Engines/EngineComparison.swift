@@ -79,7 +79,8 @@ public enum EngineComparison {
     ///   - others: shapes of other inputs by name; they get values of the same kind.
     ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
     ///     ``ONNXRuntimeEngine/init(environment:)``.
-    /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network, or its record cannot be used.
+    /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network, one computes values that are NaN or
+    ///   infinite, or its record cannot be used.
     public static func run(
         onnx path: String,
         shape: [Int],
@@ -102,6 +103,7 @@ public enum EngineComparison {
                 do {
                     let network = try engine.load(onnx: path, precision: precision)
                     let result = try timed(network, patch, shape, more, max(repeats, 1), scope)
+                    guard result.values.allSatisfy(\.isFinite) else { throw ModelFormatError.notFinite(network: path) }
                     outputs = network.outputs.map(\.name)
                     let base = reference ?? (result.values, result.shape, result.seconds)
                     reference = base
@@ -120,10 +122,9 @@ public enum EngineComparison {
                             recordedRelativeDifference: recorded?.difference(from: result.values)
                         )
                     )
-                } catch let error as CancelledError {
+                } catch let error where endsComparison(error) {
                     throw error
                 } catch {
-                    // One configuration that fails is reported in its place, and the others still run.
                     firstError = firstError ?? error
                     absent.append(Unavailable(engine: engine.name, precision: precision, reason: "\(error)"))
                 }
@@ -139,6 +140,12 @@ public enum EngineComparison {
             rows: rows,
             absent: absent
         )
+    }
+
+    /// Whether an error ends the comparison. Otherwise the configuration that fails is reported in its place, and the others run.
+    private static func endsComparison(_ error: any Error) -> Bool {
+        if case ModelFormatError.notFinite = error { return true }
+        return error is CancelledError
     }
 
     /// The engines that work here, and why others do not.

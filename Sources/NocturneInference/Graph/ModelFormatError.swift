@@ -12,6 +12,8 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
     case unsupportedOperators([String])
     /// The graph does not match the shape it should be run with.
     case shapeMismatch(network: String, reason: String)
+    /// A network computes values that are NaN or infinite from a synthetic patch.
+    case notFinite(network: String)
     /// The engine does not offer the precision.
     case unsupportedPrecision(asked: InferencePrecision, offered: [InferencePrecision])
 
@@ -29,6 +31,8 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
         case .unsupportedOperators(let names):
             "operators that the builtin engine does not support: \(names.joined(separator: ", "))"
         case .shapeMismatch(let network, let reason): "\(network): \(reason)"
+        case .notFinite(let network):
+            "\(network): it returns NaN or infinite values for a synthetic patch; check its weights, and export it again"
         case .unsupportedPrecision(let asked, let offered):
             "precision \(asked.rawValue) is not offered by this engine; it offers "
                 + offered.map(\.rawValue).joined(separator: ", ")

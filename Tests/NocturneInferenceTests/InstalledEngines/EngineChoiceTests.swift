@@ -152,6 +152,29 @@ struct EngineComparisonTests {
         }
     }
 
+    @Test("ends with an error for a network that returns NaN or infinite values", arguments: [Float.nan, .infinity])
+    func notFinite(weight: Float) throws {
+        let raw = (0..<4).map { UInt8(truncatingIfNeeded: weight.bitPattern >> (8 * $0)) }
+        let data = ONNXBytes.model(
+            nodes: [ONNXBytes.node("Add", ["x", "w"], ["y"])],
+            tensors: [ONNXBytes.tensor("w", dims: [1], raw: raw)],
+            inputs: [ONNXBytes.value("x", dims: [1, 2, 4, 4])],
+            outputs: [ONNXBytes.value("y", dims: [1, 2, 4, 4])]
+        )
+        try TemporaryFolder.with { folder in
+            let path = try folder.write([UInt8](data), to: "overflow.onnx").path
+            #expect(throws: ModelFormatError.notFinite(network: path)) {
+                try EngineComparison.run(
+                    onnx: path,
+                    shape: [1, 2, 4, 4],
+                    repeats: 1,
+                    environment: InstalledEngine.environment,
+                    scope: .serial()
+                )
+            }
+        }
+    }
+
     @Test("names all outputs, the first of which it compares")
     func outputs() throws {
         let report = try EngineComparison.run(
