@@ -70,6 +70,22 @@ struct ModelBenchTests {
     }
 }
 
+@Suite("nocturne models check")
+struct ModelCheckTests {
+    @Test("Ends with 2, after the report, for a network that differs from its record")
+    func record() throws {
+        let bench = try ToolBench()
+        try FileManager.default.copyItem(atPath: bench.model(), toPath: bench.folder("model").path)
+        try bench.folder.write(
+            "{\"library\": \"PyTorch 2\", \"input\": [1, 1, 16, 16, 16], \"values\": [1e6]}",
+            to: "model/network.check.json"
+        )
+        let tool = try Tool(["models", "check", bench.folder("model").path, "--repeat", "1", "--threads", "1"])
+        #expect(tool.status == 2 && tool.errors.contains("from what PyTorch 2 computed"), "\(tool.errors)")
+        #expect(tool.output.contains("diff to PyTorch 2"), "\(tool.output)")
+    }
+}
+
 @Suite("nocturne models import")
 struct ModelImportTests {
     @Test("Starts the exporter with the source, the first folder of models, the program and the known digest")

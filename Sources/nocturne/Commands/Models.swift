@@ -99,7 +99,8 @@ struct Models: ParsableCommand {
                 "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each "
                 + "relative to that of the reference. Agreement is the share of voxels with the same largest class, on a "
                 + "synthetic patch. Packages of the exporters record what the original library computed from this patch: a network "
-                + "that differs from it by more than rounding explains ends the command with 1."
+                + "that differs from it by more than rounding explains, or that returns NaN or infinite values, ends the command "
+                + "with 2."
         )
 
         @Argument(help: "A name, or a package folder.", completion: .model)
@@ -121,7 +122,7 @@ struct Models: ParsableCommand {
             do {
                 report = try await CheckReport(package: package, threads: threads, repeats: repeats)
             } catch {
-                // Whatever fails here, the package cannot be used: exit code 2, with the folder in the message.
+                // Whatever fails here, the package cannot be used: exit code 2, as for a fault.
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
             if json { try Terminal.printJSON(report) } else { try Terminal.printResult(report.text) }
