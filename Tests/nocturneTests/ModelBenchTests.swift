@@ -60,6 +60,7 @@ struct ModelBenchTests {
         let text = try bench.folder.write("hello", to: "notes.onnx").path
         let mistakes = [
             (bench.folder("gone.onnx").path, "12,16,16", "cannot be read"),
+            (bench.model(), "12,16,16", "a folder; name an ONNX file in it"),
             (text, "12,16,16", "not a usable ONNX file"),
             (network[2], "12,16", "does not take a patch of 2 axes"), (network[2], "13,16,16", "not 1×1×13×16×16"),
         ]

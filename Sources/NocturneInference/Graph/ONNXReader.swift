@@ -18,8 +18,9 @@ enum ONNXReader {
     /// - Throws: ``ModelFormatError``
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
         // Opening a pipe would wait for a writer.
-        guard FileSystem.isFolder(path) || FileSystem.size(path) != nil || !FileSystem.exists(path) else {
-            throw .unreadable(path: path, reason: "not a regular file")
+        guard FileSystem.size(path) != nil || !FileSystem.exists(path) else {
+            let isFolder = FileSystem.isFolder(path)
+            throw .unreadable(path: path, reason: isFolder ? "a folder; name an ONNX file in it" : "not a regular file")
         }
         let bytes: Data
         do {
