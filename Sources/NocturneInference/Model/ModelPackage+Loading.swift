@@ -38,6 +38,12 @@ extension ModelPackage {
         return package
     }
 
+    /// The keys that all tasks have in common.
+    private static let keys = [
+        "schemaVersion", "id", "name", "description", "version", "licence", "task", "files", "modalities", "channels",
+        "labels", "source", "demonstration",
+    ]
+
     private init(_ document: JSONFields, folder: String, digest: ContentDigest) throws(JSONFields.Fault) {
         // First: another version may have other keys.
         let version = try document.whole("schemaVersion", in: 0...Int.max)
@@ -45,13 +51,8 @@ extension ModelPackage {
             let own = "\(Self.schemaVersion), the version that this program reads"
             throw document.fault("schemaVersion", is: version, not: own)
         }
-        let keys = [
-            "schemaVersion", "id", "name", "description", "version", "licence", "task", "files", "modalities",
-            "channels",
-            "labels", "source", "demonstration",
-        ]
         // Each task has an object, its section, which is read with ``section(_:_:)``.
-        try document.only(keys, allowsObjects: true)
+        try document.only(Self.keys, allowsObjects: true)
         self.init(
             folder: folder,
             digest: digest,
@@ -67,7 +68,7 @@ extension ModelPackage {
             labels: try document.labels(),
             source: try document.source(),
             isDemonstration: try document.boolean("demonstration", false),
-            sections: document.omitting(keys)
+            sections: document.omitting(Self.keys)
         )
     }
 
@@ -86,12 +87,19 @@ extension ModelPackage {
     }
 
     /// What the section of a task becomes.
-    /// - Throws: the error for what is wrong with the section, or that there is none.
+    /// - Throws: the error for what is wrong with the section, that there is none, or that there is another object next to it, such
+    ///   as a key of the section in the wrong place.
     package func section<Settings>(
         _ name: String,
         _ read: (JSONFields) throws(JSONFields.Fault) -> Settings
     ) throws(ModelPackageError) -> Settings {
-        do throws(JSONFields.Fault) { return try read(sections.object(name)) } catch { throw self.error(error) }
+        do throws(JSONFields.Fault) {
+            let section = try sections.object(name)
+            try sections.only(Self.keys + [name])
+            return try read(section)
+        } catch {
+            throw self.error(error)
+        }
     }
 
     /// The maximum size of a description: far more than needed, and far too small to fill the memory.

@@ -32,7 +32,7 @@ public struct ModelPackage: Sendable {
     public let source: ModelSource?
     /// Whether it shows how a kind of model works, and its results on real images mean nothing.
     public let isDemonstration: Bool
-    /// The other members of `model.json`: the recipe reads the task's section, as ``ModelSettings``.
+    /// The other members of `model.json`, of which the recipe reads the task's section, as ``ModelSettings``, and refuses others.
     let sections: JSONFields
 
     /// The packages with distinct ids: where several have the same id, it is followed by `@` and the version, in

@@ -56,7 +56,7 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
             switch code {
             case .unreadableFile, .damaged: "Copy the package again"
             case .notJSON, .missingKey: "Copy the package again, or correct the file"
-            case .unknownKey: "Correct its name, or remove it; a remark begins with _"
+            case .unknownKey: "Correct its name or its place, or remove it; a remark begins with _"
             case .invalidValue: "Correct the file"
             }
         return "\(file)\(key.map { ": \($0)" } ?? "") \(detail). \(next)"

@@ -58,10 +58,10 @@ struct ModelPackageTests {
         }
     }
 
-    @Test("what may be left out has a default; remarks, null and sections of other tasks are passed over")
+    @Test("what may be left out has a default; remarks and null are passed over")
     func defaults() throws {
         let sparse = """
-            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "otherTask": {"x": [1]}, "_from": "n",
+            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "_other": {"x": [1]}, "_from": "n",
              "task": "volume-segmentation", "channels": [{"name": "MR", "normalization": {"scheme": "zScore"}}],
              "files": [{"path": "nets/network.onnx", "bytes": 20, "more": null,
                "sha256": "\(PackageBuilder.digest(PackageBuilder.network).uppercased())"}],

@@ -95,7 +95,7 @@ extension Refusal {
         Refusal("labels.1.colour", "\"#000000\"", .unknownKey, "labels[1].colour"),
         Refusal("channels.0.normalization.std", "3", .unknownKey, "channels[0].normalization.std"),
         Refusal("\(volume).mirroringAxis", "[0]", .unknownKey, "\(volume).mirroringAxis"),
-        Refusal("\(volume).schemaVersion", "2", .unknownKey, "\(volume).schemaVersion"),
+        Refusal("postprocessing", "{\"keepLargest\": [\"bladder\"]}", .unknownKey, "postprocessing"),
         Refusal("\(volume).resampling.image.ordre", "1", .unknownKey, "\(volume).resampling.image.ordre"),
         Refusal("\(volume).postprocessing.holes", "true", .unknownKey, "\(volume).postprocessing.holes"),
         Refusal(volume, nil, .missingKey, volume),
