@@ -104,6 +104,10 @@ struct ModelPackageTests {
             ("\"patchSize\": [8, 8], \"mirroringAxes\": [2]", "mirroringAxes is [2], not 0, 1, or both"),
             ("\"output\": \"regions\", \"threshold\": 1", "threshold is 1.0, not above 0 and below 1"),
             ("\"output\": \"regions\", \"threshold\": 2", "threshold is 2.0, not above 0 and below 1"),
+            (
+                "\"resampling\": {\"logits\": {\"order\": 3}}",
+                "resampling.logits.order is 3, not 0 or 1: only the image is resampled with order 3"
+            ),
         ]
     )
     func limits(_ keys: String, _ text: String) throws {

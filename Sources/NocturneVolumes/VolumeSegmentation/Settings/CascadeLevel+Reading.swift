@@ -211,12 +211,18 @@ extension JSONFields {
 
 extension ResamplingRule {
     /// The defaults are those of nnU-Net's planner.
-    /// - Parameter hasValues: whether the key `values` is allowed.
+    /// - Parameters:
+    ///   - order: the default; 3 for the image, which alone may have it.
+    ///   - hasValues: whether the key `values` is allowed.
     fileprivate init(_ fields: JSONFields, order: Order, hasValues: Bool = false) throws(JSONFields.Fault) {
         let keys = ["method", "order", "orderZ", "separateZ", "anisotropyThreshold"]
         try fields.only(keys + (hasValues ? ["values"] : []))
         let method = try fields.choice("method", Method.spline, among: [.spline, .torch, .monai, .none])
         let separate = try fields.choice("separateZ", Separation.auto)
+        for key in ["order", "orderZ"] where order != .cubic && method == .spline {
+            guard try fields.order(key, .nearest) == .cubic else { continue }
+            throw fields.fault(key, is: 3, not: "0 or 1: only the image is resampled with order 3")
+        }
         self.init(
             method: method,
             order: try fields.order("order", order),
