@@ -71,6 +71,23 @@ struct ModelBenchTests {
     }
 }
 
+@Suite("nocturne models list")
+struct ModelListTests {
+    @Test("States which package is meant where several have one name")
+    func names() throws {
+        let bench = try ToolBench()
+        for folder in ["a", "b"] {
+            try FileManager.default.createDirectory(at: bench.folder(folder), withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: bench.model(), toPath: bench.folder("\(folder)/model").path)
+        }
+        let (a, b) = (bench.folder("a").path, bench.folder("b").path)
+        let both = try Tool(["models", "list"], environment: ["NOCTURNE_MODELS": "\(a):\(b)"])
+        #expect(both.status == 0 && both.output.contains("Several packages are called threshold"), "\(both.output)")
+        let one = try Tool(["models", "list"], environment: ["NOCTURNE_MODELS": a])
+        #expect(one.status == 0 && !one.output.contains("Several packages"), "\(one.output)")
+    }
+}
+
 @Suite("nocturne models check")
 struct ModelCheckTests {
     @Test("Ends with 2, after the report, for a network that differs from its record")

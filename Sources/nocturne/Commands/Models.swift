@@ -54,6 +54,13 @@ struct Models: ParsableCommand {
                 }
             }
             try Terminal.printResult(Terminal.table(rows))
+            let ids = entries.compactMap { try? $0.package.get().id }
+            for id in Set(ids).sorted() where ids.count(where: { $0 == id }) > 1 {
+                try Terminal.printResult(
+                    "Several packages are called \(id): name one as \(id)@VERSION, or by its folder. The name alone means that "
+                        + "in the first folder of the search path that has one."
+                )
+            }
         }
     }
 
