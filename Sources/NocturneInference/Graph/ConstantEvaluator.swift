@@ -83,7 +83,7 @@ struct ConstantEvaluator {
         return [ConstantTensor(shape: [list.count], integers: list)]
     }
 
-    /// Element types are float32 and int64 here, whatever width the file specifies.
+    /// Element types are float32 and int64 here, whatever width the file specifies. Float16 rounds, and overflows to infinity.
     private func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor {
         let type = ONNXReader.ElementType(attribute: type)
         let toFloat = type?.isFloat == true
@@ -98,6 +98,8 @@ struct ConstantEvaluator {
                     return Int64(max(-9e18, min(9e18, value)))
                 }
             )
+        case .floats(let values) where type == .float16:
+            return ConstantTensor(shape: tensor.shape, floats: values.map { Float(Float16($0)) })
         case .integers(let values) where toFloat:
             return ConstantTensor(shape: tensor.shape, floats: values.map(Float.init))
         case .integers(let values) where type == .boolean:

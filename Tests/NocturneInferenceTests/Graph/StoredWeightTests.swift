@@ -33,6 +33,31 @@ struct StoredWeightTests {
         #expect(found == form.values)
     }
 
+    @Test("are rounded by a Cast to float16, and those above its largest number are infinite")
+    func rounded() throws {
+        // Neighbours in float16 are 1024 + 210 and 1024 + 211.
+        let raw = [Float(1234.567), 1e6].flatMap { value in
+            (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) }
+        }
+        let data = B.model(
+            nodes: [
+                B.node("Cast", ["w"], ["h"], attributes: [B.attribute("to", int: 10)]),
+                B.node("Cast", ["h"], ["f"], attributes: [B.attribute("to", int: 1)]),
+                B.node("Add", ["x", "f"], ["y"]),
+            ],
+            tensors: [B.tensor("w", dims: [1, 1, 1, 2], raw: raw)],
+            inputs: [B.value("x", dims: [1, 1, 1, 2])],
+            outputs: [B.value("y", dims: [1, 1, 1, 2])]
+        )
+        let found = try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](data), to: "weights.onnx")
+            let session = try BuiltinEngine().load(onnx: file.path, precision: .float32)
+                .makeSession(inputShapes: [:], width: 1)
+            return try session.run(["x": Tensor(shape: [1, 1, 1, 2], values: [0, 0])], scope: .serial())["y"]?.values
+        }
+        #expect(found == [1235, .infinity])
+    }
+
     /// How a list stores -2 and 3: the element type, the field of the list, the elements, and their bytes.
     private static let lists: [(type: Int64, field: Int, elements: [UInt64], width: Int?)] = [
         (1, 4, [0xC000_0000, 0x4040_0000], 4),
