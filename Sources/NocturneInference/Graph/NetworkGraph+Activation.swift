@@ -1,10 +1,10 @@
 extension NetworkGraph {
-    /// Operators that change the type or the shape of values, but not the values.
+    /// Operators that change the type or the shape of values, or bound them: probabilities remain probabilities.
     private static let keepingValues: Set<String> = [
-        "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze",
+        "Cast", "Clip", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze",
     ]
 
-    /// The final activation of each value, by its name. Only casts and changes of shape may follow the activation.
+    /// The final activation of each value, by its name. Only casts, bounds and changes of shape may follow the activation.
     /// - Parameter nodes: each after those it depends on.
     /// - Complexity: one pass over the nodes, for any number of outputs.
     static func activations(in nodes: [Node]) -> [String: FinalActivation] {

@@ -21,11 +21,12 @@ struct FinalActivationTests {
         }
     }
 
-    @Test("Softmax and Sigmoid are found, also before casts and changes of shape")
+    @Test("Softmax and Sigmoid are found, also before casts, bounds and changes of shape")
     func found() throws {
         #expect(try activations(["Relu", "Softmax"]) == [.softmax, nil])
         #expect(try activations(["Sigmoid"]) == [.sigmoid])
         #expect(try activations(["Softmax", "Cast", "Identity", "Reshape"])[0] == .softmax)
+        #expect(try activations(["Softmax", "Clip"])[0] == .softmax)
         #expect(try activations(["Sigmoid", "Squeeze", "Unsqueeze", "Transpose"])[0] == .sigmoid)
     }
 

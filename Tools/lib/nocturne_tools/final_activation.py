@@ -10,12 +10,12 @@ from onnx import GraphProto, NodeProto
 from nocturne_tools.nnunet.refusal import Refusal
 
 ACTIVATIONS = ("Sigmoid", "Softmax")
-# Operators that change the type or the shape of values, but not the values.
-KEEPING_VALUES = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+# Operators that change the type or the shape of values, or bound them: probabilities remain probabilities.
+KEEPING_VALUES = ("Cast", "Clip", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def final_activation(graph: GraphProto, output: str) -> NodeProto | None:
-    """The node, if nothing but casts and changes of shape follows it."""
+    """The node, if nothing but casts, bounds and changes of shape follows it."""
     makers = {name: node for node in graph.node for name in node.output}
     while node := makers.get(output):
         if node.op_type in ACTIVATIONS:
