@@ -56,7 +56,7 @@ extension PhotoClassification {
             // Only now all photos are known, on which the assignment of rows depends.
             let files = scanned.withLock { $0 }
             let table = try options.metadataPath.map { try MetadataTable(path: $0, flag: discovery.scope.flag) }
-            let photos = files.filter(\.isPhoto).map(\.file.name)
+            let photos = files.filter(\.isPhoto).map(\.file.path)
             let takesMetadata = models.contains { $0.settings.metadata != nil }
             if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
             var notes: [String] = []
@@ -131,12 +131,10 @@ extension PhotoClassification {
         ) {
             guard let sites = model.settings.metadata else { return (files.map { _ in .success(nil) }, 0) }
             // Files that are not photos must not make a row of the table ambiguous.
-            let photos = files.filter(\.isPhoto)
+            let photos = files.filter(\.isPhoto).map(\.file.path)
             let isStrict = options.requiresKnownMetadata
-            let rows =
-                table?.assign(photos.map(\.file.name), sites: sites, isStrict: isStrict)
-                ?? photos.map { _ in .success(nil) }
-            let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
+            let rows = table?.assign(photos, sites: sites, isStrict: isStrict) ?? photos.map { _ in .success(nil) }
+            let byPath = Dictionary(uniqueKeysWithValues: zip(photos, rows))
             var unusedSidecars = 0
             let readings = try files.map { scanned in
                 try discovery.scope.check()

@@ -83,11 +83,25 @@ struct ClinicalMetadataTests {
         let text = "image,age_approx\na,30\nb,1\nb,1\nc,1\nc,2\n"
         let reasons = try reason(text, of: ["x/a.jpg", "y/a.jpg", "b.png", "c.png"])
         #expect(
-            reasons[0] == "people.csv row 2: \"a\" matches several pictures (x/a.jpg, y/a.jpg); "
-                + "give the path relative to the input"
+            reasons[0] == "people.csv row 2: \"a\" means several photos. Write the end of the path: x/a.jpg, y/a.jpg"
         )
         #expect(reasons[1] == reasons[0] && reasons[2] == "fine")
         #expect(reasons[3] == "people.csv rows 5 and 6 have different values for \"c\"")
+    }
+
+    @Test("Photos of one name in two inputs are told apart by the ends of their paths, and a row for both is none's")
+    func inputs() throws {
+        let paths = ["/d/h/v1/l-1.jpg", "/d/h/v2/l-1.jpg"]
+        for (one, two) in [("v1/l-1.jpg", "v2/l-1.jpg"), ("h/v1/l-1", "./v2/l-1"), (paths[0], paths[1])] {
+            let found = try table("image,age_approx\n\(one),20\n\(two),70\n").assign(paths, sites: Self.sites)
+            #expect(try found.map { try $0.get()?.metadata.age } == [20, 70], "\(one)")
+        }
+        // The name that each has relative to its own input is the same.
+        for name in ["l-1.jpg", "l-1"] {
+            let reasons = try reason("image,age_approx\n\(name),20\n", of: paths)
+            #expect(reasons[0].hasSuffix("means several photos. Write the end of the path: v1/l-1.jpg, v2/l-1.jpg"))
+            #expect(reasons[1] == reasons[0])
+        }
     }
 
     @Test("Rows of one picture that say the same are fine; both lines are named where they do not")

@@ -6,8 +6,8 @@ package import NocturneSystem
 /// the names of ISIC, HAM10000 and similar tables (``MetadataTable/Columns``). Other columns are ignored.
 ///
 /// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
-/// pictures. The encoding is UTF-8, UTF-16 or Windows-1252. A picture is named by its path relative to the input, its file
-/// name, or one of them without extension; the first of these that matches a row is used. Rows under the others that can only mean
+/// pictures. The encoding is UTF-8, UTF-16 or Windows-1252. A picture is named by its path, the end of its path or its
+/// file name, each also without extension; the most specific one that a row has is used. Rows under the others that can only mean
 /// this picture have to agree with it.
 package struct MetadataTable: Sendable {
     /// For messages.
@@ -77,8 +77,7 @@ package struct MetadataTable: Sendable {
         func field(_ meaning: Columns.Meaning) -> String? {
             columns[meaning].flatMap { $0 < row.fields.count ? row.fields[$0] : nil }
         }
-        var key = (field(.image) ?? "").trimmingCharacters(in: .whitespaces)
-        while key.hasPrefix("./") { key = String(key.dropFirst(2)) }
+        let key = NamedTable.inputName((field(.image) ?? "").trimmingCharacters(in: .whitespaces))
         if key.isEmpty { return }
         // Spreadsheets write empty fields after the last column.
         let isWhole =
@@ -89,60 +88,59 @@ package struct MetadataTable: Sendable {
     }
 
     /// The note about rows that belong to none of these pictures; nil where there are none.
-    /// - Parameter names: paths relative to the inputs.
-    package func unmatchedRows(_ names: [String]) -> String? {
-        let keys = matches(of: names)
+    /// - Parameter paths: of the pictures.
+    package func unmatchedRows(_ paths: [String]) -> String? {
+        let keys = matches(of: paths)
         let used = Self.unshared(keys).union(keys.compactMap(\.first))
         let unmatched = rows.filter { !used.contains($0.key) }
         guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
         return
             "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such as "
-            + "\"\(EventText.oneLine(first.key))\" (row \(first.value[0].number)); names are compared with file "
-            + "names and with paths inside the input folder"
+            + "\"\(EventText.oneLine(first.key))\" (row \(first.value[0].number)); "
+            + Self.advice
     }
 
-    /// - Parameter names: paths relative to the inputs.
+    /// - Parameter pictures: their paths.
     /// - Throws: `BatchError` for a table that names none of these pictures.
-    package func checkMatches(_ names: [String], path: String) throws {
-        if rows.isEmpty, !names.isEmpty {
+    package func checkMatches(_ pictures: [String], path: String) throws {
+        if rows.isEmpty, !pictures.isEmpty {
             let detail = "the table has no row for a photo. Check the file"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
-        let isMatched = names.contains { MetadataTable.keys(of: $0).contains { rows[$0] != nil } }
-        guard !isMatched, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
-        else { return }
+        let isMatched = pictures.contains { NamedTable.inputNames(of: $0).contains { rows[$0] != nil } }
+        let row = rows.min { $0.value[0].number < $1.value[0].number }
+        guard !isMatched, let row, let first = pictures.first else { return }
+        let name = (first as NSString).lastPathComponent
         let detail =
             "no photo in the table is among the inputs. Row \(row.value[0].number) names \(Columns.list([row.key])), the first "
-            + "input is \(Columns.list([name])). Check that the table belongs to these photos. It may name them with or without "
-            + "extension, and with their path inside the input folder"
+            + "input is \(Columns.list([name])). Check that the table belongs to these photos; \(Self.advice)"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
+
+    private static let advice = "a row has the file name or the end of the path, with or without extension"
 
     /// The row for each picture, or why there is none.
     ///
     /// - Parameters:
-    ///   - names: paths relative to the inputs.
+    ///   - paths: of the pictures, each once.
     ///   - isStrict: whether a value that is not understood is a fault, rather than unknown with a note.
     /// - Returns: for each picture what was understood, nil if no row matches, or the fault with file and row.
     package func assign(
-        _ names: [String],
+        _ paths: [String],
         sites: BodySites,
         isStrict: Bool = false
     ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
-        let keys = matches(of: names)
-        var picturesByKey: [String: [String]] = [:]
-        for (name, own) in zip(names, keys) { if let key = own.first { picturesByKey[key, default: []].append(name) } }
+        let keys = matches(of: paths)
+        let ambiguous = NamedTable.ambiguousNames(
+            zip(paths, keys).compactMap { path, own in own.first.map { (name: $0, path: path) } }
+        )
         let unshared = Self.unshared(keys)
-        return zip(names, keys).map { name, own in
+        return keys.map { own in
             guard let key = own.first else { return .success(nil) }
             let entries = ([key] + own.dropFirst().filter(unshared.contains)).flatMap { rows[$0] ?? [] }
-            let place = "\(fileName) row \(entries[0].number)"
-            let matching = picturesByKey[key] ?? []
-            guard matching.count == 1 || key == name else {
-                let pictures = matching.prefix(4).joined(separator: ", ")
-                return fault(
-                    "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
-                )
+            if let names = ambiguous[key] {
+                let place = "\(fileName) row \(entries[0].number)"
+                return fault("\(place): \"\(key)\" means several photos. Write the end of the path: \(names)")
             }
             var first: ClinicalMetadata.Reading?
             for entry in entries {
@@ -163,8 +161,8 @@ package struct MetadataTable: Sendable {
     }
 
     /// The keys of each picture that have rows, the most specific first.
-    private func matches(of names: [String]) -> [[String]] {
-        names.map { name in MetadataTable.keys(of: name).filter { rows[$0] != nil } }
+    private func matches(of paths: [String]) -> [[String]] {
+        paths.map { path in NamedTable.inputNames(of: path).filter { rows[$0] != nil } }
     }
 
     /// The keys of a single picture: it may have rows with and without the ending or the folder.
@@ -194,12 +192,5 @@ package struct MetadataTable: Sendable {
 
     private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError> {
         .failure(ClinicalMetadata.ReadingError(detail: text))
-    }
-
-    /// The names by which a row may refer to a picture, the most specific first, each once.
-    private static func keys(of name: String) -> [String] {
-        let file = (name as NSString).lastPathComponent
-        let keys = [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]
-        return keys.enumerated().filter { !keys[..<$0.offset].contains($0.element) }.map(\.element)
     }
 }

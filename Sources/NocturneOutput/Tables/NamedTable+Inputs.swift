@@ -1,0 +1,60 @@
+import NocturneSystem
+
+/// How rows of a user's tables refer to inputs.
+extension NamedTable {
+    /// What a row may call an input, each once, the most specific first: its path, the ends of the path, its item, its file name; paths
+    /// and file names also without extension.
+    package static func inputNames(of path: String, item: String? = nil) -> [String] {
+        let parts = path.split(separator: "/")
+        var names: [String] = []
+        func add(_ name: String) {
+            names.append(name)
+            let stem = withoutExtension(name)
+            if stem != name { names.append(stem) }
+        }
+        if path.hasPrefix("/") { add(path) }
+        for start in parts.indices.dropLast() { add(parts[start...].joined(separator: "/")) }
+        if let file = parts.last.map(String.init) {
+            if let item, item != file, item != withoutExtension(file) { names.append(item) }
+            add(file)
+        }
+        return names
+    }
+
+    /// A row's name for an input, without "./" in front.
+    package static func inputName(_ field: String) -> String {
+        var name = Substring(field)
+        while name.hasPrefix("./") { name = name.dropFirst(2) }
+        return String(name)
+    }
+
+    /// A path or file name without `.nii.gz` and the like, or what follows the last point of the file name, if it has a letter: that of
+    /// `P1.2` and of `scan.2024` is a part of the name.
+    package static func withoutExtension(_ path: String) -> String {
+        let lower = path.lowercased()
+        if let ending = [".nii.gz", ".hdr.gz", ".img.gz", ".raw.gz"].first(where: { lower.hasSuffix($0) }) {
+            return String(path.dropLast(ending.count))
+        }
+        let file = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        guard let point = path[file...].lastIndex(of: "."), point > file, path[point...].contains(where: \.isLetter)
+        else { return path }
+        return String(path[..<point])
+    }
+
+    /// The names of rows that mean several inputs, each with the shortest ends of their paths that mean one of them: what a message can
+    /// advise.
+    /// - Parameter uses: for each input the most specific name that a row has for it, and its path.
+    package static func ambiguousNames(_ uses: [(name: String, path: String)]) -> [String: String] {
+        Dictionary(grouping: uses, by: \.name).mapValues { Set($0.map(\.path)).sorted() }
+            .filter { $0.value.count > 1 }.mapValues(distinctEnds)
+    }
+
+    private static func distinctEnds(_ paths: [String]) -> String {
+        func end(_ path: String) -> String {
+            let parts = path.split(separator: "/")
+            let ends = parts.indices.reversed().lazy.map { parts[$0...].joined(separator: "/") }
+            return ends.first { own in paths.count { $0 == own || $0.hasSuffix("/" + own) } == 1 } ?? path
+        }
+        return EventText.oneLine(listed(paths.lazy.map(end), most: 4))
+    }
+}
