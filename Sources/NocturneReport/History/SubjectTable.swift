@@ -14,8 +14,6 @@ package struct SubjectTable: Sendable {
 
     /// By the names in the table, with the number of the first row that has the name.
     private let rows: [String: (number: Int, entry: Entry)]
-    /// How many folders the names in the table have in front, the most first; without 0.
-    private let depths: [Int]
 
     // Names that common tables have, ISIC's among them; the first one that is there counts.
     private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
@@ -50,8 +48,7 @@ package struct SubjectTable: Sendable {
         }
         var rows: [String: (number: Int, entry: Entry)] = [:]
         for row in table.rows {
-            guard var name = row[item] else { continue }
-            while name.hasPrefix("./") { name = String(name.dropFirst(2)) }
+            guard let name = row[item].map(NamedTable.inputName) else { continue }
             let day = date.flatMap { row[$0] }
             // Dates are compared by their digits: another form would be sorted wrongly without a sign of it.
             guard day.map(Self.isDate) ?? true else {
@@ -71,7 +68,6 @@ package struct SubjectTable: Sendable {
             rows[name] = first
         }
         self.rows = rows
-        depths = Set(rows.keys.map { $0.count { $0 == "/" } }).subtracting([0]).sorted(by: >)
     }
 
     private static func digits(_ date: String) -> String { String(date.prefix(10).filter { $0 != "-" }.prefix(8)) }
@@ -106,31 +102,22 @@ package struct SubjectTable: Sendable {
 
     /// How many rows name none of these items, as a sentence; nil where all rows name one.
     package func unmatchedText(_ items: [JournalItem]) -> String? {
-        let known = Set(items.flatMap { names(item: $0.name, path: $0.path) })
-        let unmatched = rows.filter { !known.contains($0.key) }
+        var unmatched = rows
+        for item in items {
+            for name in NamedTable.inputNames(of: item.path, item: item.name) { unmatched[name] = nil }
+        }
         guard let first = unmatched.min(by: { $0.value.number < $1.value.number }) else { return nil }
         let verb = unmatched.count == 1 ? "names" : "name"
         return "\(counted(unmatched.count, "row")) of the table of subjects \(verb) no item of these batches, "
             + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
-    /// The entry of an item, found by the path of its input or the end of that path, its name, or the file name of its input; paths and
-    /// file names also without extension. The longest name that the table has decides.
+    /// The entry of an item, of the most specific name that the table has for it.
     package func entry(item: String, path: String) -> Entry? {
-        names(item: item, path: path).lazy.compactMap { rows[$0]?.entry }.first
+        name(item: item, path: path).flatMap { rows[$0]?.entry }
     }
 
-    /// What a row may call an item, the most specific first.
-    private func names(item: String, path: String) -> [String] {
-        let parts = path.split(separator: "/")
-        let file = parts.last.map(String.init) ?? path
-        let stem = file.firstIndex(of: ".").map { String(file[..<$0]) } ?? file
-        // Equal names in several batches, or in folders of one, differ by their folders.
-        var names = depths.isEmpty ? [] : [path, String(path.dropLast(file.count)) + stem]
-        for depth in depths where depth < parts.count {
-            let folders = parts.dropLast().suffix(depth).joined(separator: "/")
-            names += [folders + "/" + file, folders + "/" + stem]
-        }
-        return names + [item, file, stem]
+    private func name(item: String, path: String) -> String? {
+        NamedTable.inputNames(of: path, item: item).first { rows[$0] != nil }
     }
 }

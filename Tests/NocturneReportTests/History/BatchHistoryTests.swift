@@ -99,6 +99,19 @@ struct BatchHistoryTests {
         #expect(try order("anna,S1,2024-03-01") == ["two 2024-03-01", "one 2024-03-01"])
     }
 
+    @Test("A row names no file whose name goes on after a point")
+    func points() throws {
+        func subject(_ row: String, of path: String) throws -> String? {
+            let table = try SubjectTable(Array("item,subject\n\(row),S1\n".utf8))
+            return table.entry(item: "x_y", path: path)?.subject
+        }
+        #expect(try subject("P1", of: "/in/P1.jpg") == "S1")
+        for path in ["/in/P1.2.jpg", "/in/P1.2", "/in/P1.2.nii.gz"] {
+            #expect(try subject("P1", of: path) == nil, "\(path)")
+            #expect(try subject("in/P1.2", of: path) == "S1" && subject("P1.2", of: path) == "S1", "\(path)")
+        }
+    }
+
     @Test("Measures that do not change are courses too; one value is none")
     func constant() throws {
         let subjects = try SubjectTable(Array("item,subject\na,P1\nb,P1\nc,P2\n".utf8))
