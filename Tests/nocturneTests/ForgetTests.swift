@@ -86,6 +86,16 @@ struct ForgetTests {
         let forget = ["forget", bench.output, "--yes", "--subjects", table, "--subject"]
         let unknown = try Tool(forget + ["jim"])
         #expect(unknown.status == 2 && unknown.errors.contains("has no item of the subject jim"), "\(unknown.errors)")
+        try bench.folder.write(
+            "item,patient,lesion\nscan1,jane,L1\nscan2.nii,john,L1\nscan3.nii,jane,L2\n",
+            to: "subjects.csv"
+        )
+        let several = try Tool(forget + ["L1", "--dry-run"])
+        #expect(several.status == 2 && several.errors.contains("one of: jane/L1, john/L1"), "\(several.errors)")
+        for (name, item) in [("L2", "scan3"), ("john/L1", "scan2"), ("jane", "scan1, scan3")] {
+            let shown = try Tool(forget + [name, "--dry-run"])
+            #expect(shown.status == 0 && shown.errors.contains(": \(item)."), "\(shown.errors)")
+        }
         #expect(try Tool(forget + ["jane"]).status == 0)
         for name in ["scan1", "scan3"] { #expect(try files(naming: name, in: bench.output).isEmpty) }
         #expect(try Tool(["status", bench.output]).output.contains("1 completed"))

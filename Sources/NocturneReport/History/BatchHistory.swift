@@ -49,13 +49,13 @@ package struct BatchHistory: Sendable, Encodable {
     /// One batch, under the name that is shown.
     package typealias Batch = (name: String, contents: BatchContents)
 
-    /// - Parameter subject: the only subject whose items are listed; nil for all items.
+    /// - Parameter subject: the only subject, patient or lesion whose items are listed; nil for all items.
     package init(_ batches: [Batch], subjects: SubjectTable?, only subject: String?) {
         var found: [(entry: Entry, statistics: [Statistic], changed: String)] = []
         for (name, contents) in batches {
             for item in contents.items where item.state != .skipped {
                 let known = subjects?.entry(item: item.name, path: item.path)
-                guard subject == nil || known?.subject == subject else { continue }
+                if let subject, known?.isOf(subject) != true { continue }
                 let statistics = item.state == .completed ? contents.statistics[item.id] ?? [] : []
                 let model = contents.models.id(of: item)
                 let entry = Entry(

@@ -7,17 +7,29 @@ package struct SubjectTable: Sendable {
     /// The table's row of one item.
     package struct Entry: Hashable, Sendable {
         /// Nil for an empty field, and for a table without such a column.
+        package let patient: String?
+        /// As ``patient``.
+        package let lesion: String?
+        /// What is followed over time: the patient, or in a table with a column of lesions the lesion, as `PATIENT/LESION` where both
+        /// are known.
         package let subject: String?
         /// As in the table: ISO 8601, with or without hyphens.
         package let date: String?
+
+        /// Whether a user who gives this name means the entry: by its patient, its lesion, or both.
+        package func isOf(_ name: String) -> Bool { [subject, patient, lesion].contains(name) }
     }
+
+    /// What the subjects are where the table has columns of patients and of lesions; else nil.
+    package let note: String?
 
     /// By the names in the table, with the number of the first row that has the name.
     private let rows: [String: (number: Int, entry: Entry)]
 
     // Names that common tables have, ISIC's among them; the first one that is there counts.
     private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
-    private static let subjects = ["subject", "subject_id", "patient", "patient_id", "lesion_id"]
+    private static let patients = ["subject", "subject_id", "patient", "patient_id"]
+    private static let lesions = ["lesion", "lesion_id"]
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]
     private static let largestFile = 256 << 20
 
@@ -40,10 +52,10 @@ package struct SubjectTable: Sendable {
                 detail: "has no column with the items. Call it one of \(Self.items.joined(separator: ", "))"
             )
         }
-        let (subject, date) = (first(Self.subjects), first(Self.dates))
+        let (patient, lesion, date) = (first(Self.patients), first(Self.lesions), first(Self.dates))
         // A table with the items alone would change nothing in the history.
-        guard subject != nil || date != nil else {
-            let names = (Self.subjects + Self.dates).joined(separator: ", ")
+        guard patient != nil || lesion != nil || date != nil else {
+            let names = (Self.patients + Self.lesions + Self.dates).joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
         }
         var rows: [String: (number: Int, entry: Entry)] = [:]
@@ -57,9 +69,14 @@ package struct SubjectTable: Sendable {
                     detail: "\"\(day ?? "")\" is not a date. Write year, month and day like 2026-03-01 or 20260301"
                 )
             }
-            let entry = Entry(subject: subject.flatMap { row[$0] }, date: day)
+            let (person, part) = (patient.flatMap { row[$0] }, lesion.flatMap { row[$0] })
+            // Lesions of two patients may have one name, and what is of an unknown lesion is not compared with other lesions.
+            let subject = lesion == nil ? person : part.map { [person, $0].compactMap(\.self).joined(separator: "/") }
+            let entry = Entry(patient: person, lesion: part, subject: subject, date: day)
             let first = rows[name] ?? (row.number, entry)
-            guard first.entry.subject == entry.subject, first.entry.date.map(Self.digits) == day.map(Self.digits) else {
+            guard first.entry.patient == person, first.entry.lesion == part,
+                first.entry.date.map(Self.digits) == day.map(Self.digits)
+            else {
                 throw NamedTable.Fault(
                     row: row.number,
                     detail: "\"\(name)\" has another subject or date in row \(first.number). Keep one of these rows"
@@ -68,6 +85,11 @@ package struct SubjectTable: Sendable {
             rows[name] = first
         }
         self.rows = rows
+        note = patient.flatMap { patient in
+            lesion.map { lesion in
+                "The table of subjects has columns \(patient) and \(lesion): each lesion is followed as PATIENT/LESION."
+            }
+        }
     }
 
     private static func digits(_ date: String) -> String { String(date.prefix(10).filter { $0 != "-" }.prefix(8)) }
@@ -97,6 +119,22 @@ package struct SubjectTable: Sendable {
             detail: "the table of subjects names no item of the batch. \(named), the first item is \"\(item.name)\". "
                 + "Check that it belongs to these items. It may name them, their files or the paths of these, with or without "
                 + "extension"
+        )
+    }
+
+    /// - Parameters:
+    ///   - name: a patient, a lesion, or both as ``Entry/subject`` has them.
+    ///   - path: of the table, for the message.
+    /// - Throws: ``BatchError`` for a name with which the table has several patients: it may not be the one that is meant.
+    package func checkSubject(_ name: String, path: String) throws(BatchError) {
+        let entries = rows.values.map(\.entry).filter { $0.isOf(name) }
+        guard Set(entries.compactMap(\.patient)).count > 1 else { return }
+        let names = listed(Set(entries.compactMap(\.subject)).sorted(), most: 4)
+        throw BatchError(
+            .inputMissing,
+            path: path,
+            detail: "the table of subjects has \"\(name)\" with several patients. Give patient and lesion, one of: "
+                + names
         )
     }
 

@@ -31,7 +31,10 @@ struct Forget: AsyncParsableCommand {
 
     @Option(
         parsing: .singleValue,
-        help: ArgumentHelp("All items of this subject in the table of --subjects. Repeatable.", valueName: "name")
+        help: ArgumentHelp(
+            "All items of this subject or lesion in the table of --subjects. Repeatable.",
+            valueName: "name"
+        )
     )
     var subject: [String] = []
 
@@ -68,22 +71,12 @@ struct Forget: AsyncParsableCommand {
         for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
             throw BatchError(noItem: item, in: folder.path, among: known.map(\.name))
         }
-        // Read again for every removal: the batch does not keep the table.
-        let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
-        try table?.checkMatches(known, path: absolutePath(subjects ?? ""))
-        for subject in subject
-        where !known.contains(where: { table?.entry(item: $0.name, path: $0.path)?.subject == subject }) {
-            throw BatchError(
-                .unknownItem,
-                path: folder.path,
-                detail: "the table of --subjects has no item of the subject \(subject). Nothing was removed"
-            )
-        }
-        let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
+        let table = try subjectTable(of: known, in: folder)
+        let (names, sources, subjects) = (Set(items), source.map(absolutePath), subject)
         // An item is removed for its name, for a source below a path, or for its subject.
         let isWanted: @Sendable (JournalItem) -> Bool = { item in
             names.contains(item.name) || sources.contains { FileSystem.isWithin(item.path, $0) }
-                || table?.entry(item: item.name, path: item.path)?.subject.map(subjects.contains) ?? false
+                || table?.entry(item: item.name, path: item.path).map { subjects.contains(where: $0.isOf) } ?? false
         }
         // The same condition selects what is shown and what is removed.
         guard try confirm(await removal.extent(of: isWanted)) else { return }
@@ -98,6 +91,26 @@ struct Forget: AsyncParsableCommand {
         try Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
         // The user has to remove these files, so the exit code is not 0.
         if !outcome.remaining.isEmpty { throw NocturneExit.someFailed }
+    }
+
+    /// The table of `--subjects`: it is read again for every removal, since the batch does not keep it.
+    /// - Throws: `BatchError` where it does not name items of each `--subject`, and where a name may be that of somebody else.
+    private func subjectTable(of items: [JournalItem], in folder: OutputFolder) throws -> SubjectTable? {
+        guard let path = subjects.map(absolutePath) else { return nil }
+        let table = try SubjectTable.read(path)
+        try table.checkMatches(items, path: path)
+        for subject in subject {
+            try table.checkSubject(subject, path: path)
+            let isKnown = items.contains { table.entry(item: $0.name, path: $0.path)?.isOf(subject) == true }
+            guard isKnown else {
+                throw BatchError(
+                    .unknownItem,
+                    path: folder.path,
+                    detail: "the table of --subjects has no item of the subject \(subject). Nothing was removed"
+                )
+            }
+        }
+        return table
     }
 
     /// Shows what is deleted, and asks.

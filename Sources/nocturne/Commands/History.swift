@@ -14,9 +14,9 @@ struct History: AsyncParsableCommand {
             "List the items of several batches in the order of time, and how each subject's measures have changed.",
         discussion: """
             The table of --subjects has the subject and the date of each item: columns item (or image, image_id, \
-            isic_id, file), subject (or patient, patient_id, lesion_id) and date (2026-03-01). The table of --metadata may be \
-            used, if it has these columns. Without a date, the time at which the item was completed counts. Values are compared \
-            with those of the same subject and model before. Nothing is written but the table of --table.
+            isic_id, file), subject (or patient, patient_id), lesion (or lesion_id) and date (2026-03-01). The table of \
+            --metadata may be used, if it has these columns. Without a date, the time at which the item was completed counts. \
+            Values are compared with those of the same subject, lesion and model before. Nothing is written but the table of --table.
             """
     )
 
@@ -29,7 +29,7 @@ struct History: AsyncParsableCommand {
     )
     var subjects: String?
 
-    @Option(help: ArgumentHelp("List only the items of this subject.", valueName: "name"))
+    @Option(help: ArgumentHelp("List only the items of this subject or lesion.", valueName: "name"))
     var subject: String?
 
     @Option(
@@ -57,8 +57,10 @@ struct History: AsyncParsableCommand {
         }
         let known = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         let items = batches.flatMap(\.contents.items)
-        try known?.checkMatches(items, path: absolutePath(subjects ?? ""))
-        if let text = known?.unmatchedText(items) { Terminal.printMessage(text) }
+        let path = absolutePath(subjects ?? "")
+        try known?.checkMatches(items, path: path)
+        if let subject { try known?.checkSubject(subject, path: path) }
+        for text in [known?.note, known?.unmatchedText(items)] { if let text { Terminal.printMessage(text) } }
         let history = BatchHistory(batches, subjects: known, only: subject)
         // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }

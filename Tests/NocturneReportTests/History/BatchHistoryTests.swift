@@ -112,6 +112,32 @@ struct BatchHistoryTests {
         }
     }
 
+    @Test("Each lesion is followed by itself, and is found by its own name and that of its patient")
+    func lesions() throws {
+        let head = "isic_id,lesion_id,patient_id,acquisition_date\n"
+        let (first, second) = ("a,L1,P1,2026-01-01\nb,L2,P1,2026-01-01\n", "c,L1,P1,2026-02-01\nd,L2,P1,2026-02-01\n")
+        let text = head + first + second + "e,L1,P2,2026-02-01\nf,,P1,2026-02-01\n"
+        let subjects = try SubjectTable(Array(text.utf8))
+        let names = ["a", "b", "c", "d", "e", "f"]
+        let items = names.enumerated().map { item($1, Int64($0), "2026-11-24T10:00:00Z") }
+        let values = Dictionary(uniqueKeysWithValues: names.indices.map { (Int64($0), Double($0) / 8) })
+        func history(_ only: String?) -> BatchHistory {
+            BatchHistory([batch("one", items, values)], subjects: subjects, only: only)
+        }
+        let courses = history(nil).courses.filter { $0.measure.label == "mel" }
+        #expect(courses.map(\.subject) == ["P1/L1", "P1/L2"])
+        #expect(courses.map(\.values) == [[0, 0.25], [0.125, 0.375]])
+        #expect(history("P1").entries.map(\.item) == ["a", "b", "c", "d", "f"])
+        #expect(history("L2").entries.map(\.item) == ["b", "d"])
+        #expect(history("P1/L1").entries.map(\.item) == ["a", "c"])
+        #expect(subjects.note?.contains("columns patient_id and lesion_id") == true)
+        for name in ["P1", "L2", "P2/L1", "L3"] { try subjects.checkSubject(name, path: "/t.csv") }
+        let error = #expect(throws: BatchError.self) { try subjects.checkSubject("L1", path: "/t.csv") }
+        #expect(error?.detail.hasSuffix("Give patient and lesion, one of: P1/L1, P2/L1") == true)
+        let alone = try SubjectTable(Array("image,lesion_id\na,L1\n".utf8))
+        #expect(alone.note == nil && alone.entry(item: "a", path: "/a.png")?.subject == "L1")
+    }
+
     @Test("Measures that do not change are courses too; one value is none")
     func constant() throws {
         let subjects = try SubjectTable(Array("item,subject\na,P1\nb,P1\nc,P2\n".utf8))
