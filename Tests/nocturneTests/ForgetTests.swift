@@ -101,6 +101,25 @@ struct ForgetTests {
         #expect(try Tool(["status", bench.output]).output.contains("1 completed"))
     }
 
+    @Test("none of a subject whose row may mean an input in another folder")
+    func ambiguousSubject() throws {
+        let bench = try ToolBench()
+        for visit in ["v1", "v2"] {
+            try FileManager.default.createDirectory(at: bench.folder("in/\(visit)"), withIntermediateDirectories: true)
+            try bench.addVolume("\(visit)/scan.nii")
+        }
+        #expect(try bench.run().status == 0)
+        let table = bench.folder("subjects.csv").path
+        let forget = ["forget", bench.output, "--subjects", table, "--subject", "jane", "--dry-run"]
+        try bench.folder.write("item,subject\nscan,jane\n", to: "subjects.csv")
+        let refused = try Tool(forget)
+        let ends = "Write the end of the path: v1/scan.nii, v2/scan.nii. Nothing was removed"
+        #expect(refused.status == 2 && refused.errors.contains(ends), "\(refused.errors)")
+        try bench.folder.write("item,subject\nv1/scan.nii,jane\nscan,john\n", to: "subjects.csv")
+        let shown = try Tool(forget)
+        #expect(shown.status == 0 && shown.errors.contains("of 1 item: v1_scan."), "\(shown.errors)")
+    }
+
     @Test("what is deleted is shown, and nothing is deleted without a confirmation")
     func confirmation() throws {
         let bench = try ToolBench()

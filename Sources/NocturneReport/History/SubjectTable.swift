@@ -150,6 +150,18 @@ package struct SubjectTable: Sendable {
             + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
+    /// How many rows mean inputs in several folders, as a sentence with what to write instead; nil where there are none.
+    package func ambiguousText(_ items: [JournalItem]) -> String? {
+        let ambiguous = NamedTable.ambiguousNames(
+            items.compactMap { item in name(item: item.name, path: item.path).map { (name: $0, path: item.path) } }
+        )
+        let numbers = ambiguous.compactMap { name, ends in rows[name].map { (row: $0.number, name: name, ends: ends) } }
+        guard let first = numbers.min(by: { $0.row < $1.row }) else { return nil }
+        return "\(counted(ambiguous.count, "row")) of the table of subjects \(ambiguous.count == 1 ? "means" : "mean") "
+            + "several inputs, such as row \(first.row): \"\(EventText.oneLine(first.name))\". Write the end of the path: "
+            + "\(first.ends)."
+    }
+
     /// The entry of an item, of the most specific name that the table has for it.
     package func entry(item: String, path: String) -> Entry? {
         name(item: item, path: path).flatMap { rows[$0]?.entry }

@@ -101,13 +101,16 @@ struct Forget: AsyncParsableCommand {
         try table.checkMatches(items, path: path)
         for subject in subject {
             try table.checkSubject(subject, path: path)
-            let isKnown = items.contains { table.entry(item: $0.name, path: $0.path)?.isOf(subject) == true }
-            guard isKnown else {
+            let own = items.filter { table.entry(item: $0.name, path: $0.path)?.isOf(subject) == true }
+            guard !own.isEmpty else {
                 throw BatchError(
                     .unknownItem,
                     path: folder.path,
                     detail: "the table of --subjects has no item of the subject \(subject). Nothing was removed"
                 )
+            }
+            if let text = table.ambiguousText(own) {
+                throw BatchError(.inputMissing, path: path, detail: text + " Nothing was removed")
             }
         }
         return table

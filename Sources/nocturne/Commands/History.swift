@@ -60,7 +60,8 @@ struct History: AsyncParsableCommand {
         let path = absolutePath(subjects ?? "")
         try known?.checkMatches(items, path: path)
         if let subject { try known?.checkSubject(subject, path: path) }
-        for text in [known?.note, known?.unmatchedText(items)] { if let text { Terminal.printMessage(text) } }
+        let remarks = [known?.note, known?.unmatchedText(items), known?.ambiguousText(items)]
+        for text in remarks.compactMap(\.self) { Terminal.printMessage(text) }
         let history = BatchHistory(batches, subjects: known, only: subject)
         // Before the report, so that a table that cannot be written is an error without a report.
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }

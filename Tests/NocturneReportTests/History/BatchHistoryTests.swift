@@ -86,7 +86,10 @@ struct BatchHistoryTests {
         ]
         func order(_ rows: String) throws -> [String] {
             let table = try SubjectTable(Array("item,subject,date\n\(rows)\n".utf8))
-            #expect(table.unmatchedText(batches.flatMap(\.contents.items)) == nil)
+            let items = batches.flatMap(\.contents.items)
+            #expect(table.unmatchedText(items) == nil)
+            let isShared = !rows.contains("\n")
+            #expect((table.ambiguousText(items) != nil) == isShared && table.ambiguousText([items[0]]) == nil)
             return BatchHistory(batches, subjects: table, only: "S1").entries.map { "\($0.batch) \($0.date ?? "")" }
         }
         let expected = ["two 2024-03-01", "one 2024-05-01"]
@@ -97,6 +100,11 @@ struct BatchHistoryTests {
             #expect(try order("\(names.0),S1,2024-05-01\n\(names.1),S1,2024-03-01") == expected, "\(names)")
         }
         #expect(try order("anna,S1,2024-03-01") == ["two 2024-03-01", "one 2024-03-01"])
+        #expect(
+            try SubjectTable(Array("item,subject\nanna,S1\n".utf8)).ambiguousText(batches.flatMap(\.contents.items))
+                == "1 row of the table of subjects means several inputs, such as row 2: \"anna\". "
+                + "Write the end of the path: h0/anna.nii.gz, h1/anna.nii.gz."
+        )
     }
 
     @Test("A row names no file whose name goes on after a point")
