@@ -35,7 +35,7 @@ package struct BatchHistory: Sendable, Encodable {
         package let unit: String
         /// Finite; measures without a value are left out.
         package let value: Double
-        /// Of the subject's item before; null for its first one.
+        /// Of the subject's item before; null for its first one, and where the subject has several items of that time.
         @Nullable package var previous: Double?
         /// The value minus the previous one.
         @Nullable package var change: Double?
@@ -46,12 +46,18 @@ package struct BatchHistory: Sendable, Encodable {
     /// The earliest first.
     package let entries: [Entry]
 
+    /// Whether subjects have several items of one day, or without dates of one batch: they are listed, and not compared.
+    package let hasSimultaneousItems: Bool
+
+    private enum CodingKeys: CodingKey { case disclaimer, entries }
+
     /// One batch, under the name that is shown.
     package typealias Batch = (name: String, contents: BatchContents)
 
     /// - Parameter subject: the only subject, patient or lesion whose items are listed; nil for all items.
     package init(_ batches: [Batch], subjects: SubjectTable?, only subject: String?) {
-        var found: [(entry: Entry, statistics: [Statistic], changed: String)] = []
+        var found: [(entry: Entry, statistics: [Statistic], changed: String, moment: [String])] = []
+        var sources: [[String]: Set<String>] = [:]
         for (name, contents) in batches {
             for item in contents.items where item.state != .skipped {
                 let known = subjects?.entry(item: item.name, path: item.path)
@@ -67,7 +73,9 @@ package struct BatchHistory: Sendable, Encodable {
                     model: model.isEmpty ? nil : model,
                     result: Self.result(statistics)
                 )
-                found.append((entry, statistics, Self.digits(item.changed)))
+                let moment = Self.moment(entry, isDated: known?.date != nil)
+                if entry.subject != nil, !statistics.isEmpty { sources[moment, default: []].insert(Self.source(item)) }
+                found.append((entry, statistics, Self.digits(item.changed), moment))
             }
         }
         // Between equal dates the time of the result decides, then the place, so that the order is the same in every run.
@@ -78,9 +86,22 @@ package struct BatchHistory: Sendable, Encodable {
         var earlier: [Key: Double] = [:]
         entries = order.map { place in
             var entry = found[place].entry
-            entry.measures = Self.measures(found[place].statistics, of: entry, after: &earlier)
+            let isAlone = sources[found[place].moment]?.count == 1
+            entry.measures = Self.measures(found[place].statistics, of: entry, isCompared: isAlone, after: &earlier)
             return entry
         }
+        hasSimultaneousItems = sources.values.contains { $0.count > 1 }
+    }
+
+    /// The subject, the model, and the day, without dates the batch: between two items that have these in common there is no time.
+    private static func moment(_ entry: Entry, isDated: Bool) -> [String] {
+        let time = isDated ? "day \(digits(entry.date).prefix(8))" : "batch \(entry.batch)"
+        return [entry.subject ?? "", entry.model ?? "", time]
+    }
+
+    /// The key without the model, which it has in some batches only: an item that two batches have is one item.
+    private static func source(_ item: JournalItem) -> String {
+        item.key.hasSuffix("|" + item.model) ? String(item.key.dropLast(item.model.count + 1)) : item.key
     }
 
     /// What the measures of one subject, one model, label and measure have in common.
@@ -98,11 +119,12 @@ package struct BatchHistory: Sendable, Encodable {
     private static func measures(
         _ statistics: [Statistic],
         of entry: Entry,
+        isCompared: Bool,
         after earlier: inout [Key: Double]
     ) -> [Measure] {
         statistics.compactMap { row in
             guard let value = row.value, value.isFinite, isFollowed(row.measure) else { return nil }
-            let key = Key(entry, row)
+            let key = isCompared ? Key(entry, row) : nil
             let previous = key.flatMap { earlier.updateValue(value, forKey: $0) }
             let change = previous.map { (value - $0).roundedForResults(scale: max(abs(value), abs($0))) }
             return Measure(
@@ -157,7 +179,7 @@ extension BatchHistory {
         return text
     }
 
-    /// How a measure of a subject has gone from its first item to its last, of those that have at least two.
+    /// How a measure of a subject has gone from its first item to its last, of those that are compared.
     package struct Course: Sendable, Equatable {
         /// As in the table of subjects.
         package let subject: String
@@ -181,15 +203,15 @@ extension BatchHistory {
         for entry in entries {
             for row in entry.measures {
                 let statistic = Statistic(label: row.label, measure: row.measure, value: row.value, unit: row.unit)
-                guard let key = Key(entry, statistic) else { continue }
-                if values[key] == nil { order.append(key) }
-                values[key, default: []].append(row.value)
+                guard let previous = row.previous, let key = Key(entry, statistic) else { continue }
+                if values[key] == nil {
+                    order.append(key)
+                    values[key] = [previous]
+                }
+                values[key]?.append(row.value)
             }
         }
         return order.enumerated().sorted { ($0.element.subject, $0.offset) < ($1.element.subject, $1.offset) }
-            .compactMap { _, key in
-                guard let values = values[key], values.count > 1 else { return nil }
-                return Course(subject: key.subject, measure: key.measure, values: values)
-            }
+            .map { _, key in Course(subject: key.subject, measure: key.measure, values: values[key] ?? []) }
     }
 }

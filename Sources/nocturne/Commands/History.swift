@@ -104,6 +104,9 @@ extension BatchHistory {
             // For instance of labels that no item has: a row for each would hide those that changed.
             lines += ["", "\(counted(constant, "measure")) did not change over time; --table FILE has every value."]
         }
+        if hasSimultaneousItems {
+            lines += ["", "Items of one subject and day, or without dates of one batch, are listed and not compared."]
+        }
         return (lines + ["", Disclaimer.text]).joined(separator: "\n")
     }
 }

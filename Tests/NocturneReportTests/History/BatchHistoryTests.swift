@@ -148,12 +148,38 @@ struct BatchHistoryTests {
 
     @Test("Measures that do not change are courses too; one value is none")
     func constant() throws {
-        let subjects = try SubjectTable(Array("item,subject\na,P1\nb,P1\nc,P2\n".utf8))
+        let text = "item,subject,date\na,P1,20260301\nb,P1,20260302\nc,P2,20260301\n"
+        let subjects = try SubjectTable(Array(text.utf8))
         let items = ["a", "b", "c"].enumerated().map { item($1, Int64($0), "2026-11-24T10:00:00Z") }
         let history = BatchHistory([batch("one", items, [0: 0.5, 1: 0.5, 2: 0.5])], subjects: subjects, only: nil)
         let courses = history.courses
         #expect(courses.map(\.values) == [[0.5, 0.5], [0.5, 0.5]] && courses.map(\.measure.label) == ["mel", "nv"])
         #expect(courses.allSatisfy { $0.isConstant && $0.change == 0 })
+    }
+
+    @Test("Items of one subject and day, or without dates of one batch, are listed and not compared")
+    func simultaneous() throws {
+        func history(_ table: String, _ batches: [BatchHistory.Batch]) throws -> BatchHistory {
+            BatchHistory(batches, subjects: try SubjectTable(Array(table.utf8)), only: nil)
+        }
+        let items = ["a", "b", "c", "d"].enumerated().map { item($1, Int64($0), "2026-11-24T1\($0):00:00Z") }
+        let values: [Int64: Double] = [0: 0.5, 1: 0.75, 2: 0.25, 3: 0.875]
+        // Two photos of the second day.
+        let dates = "item,subject,date\na,P1,2026-03-01\nb,P1,2026-03-02T09:00\nc,P1,20260302\nd,P1,2026-03-03\n"
+        let dated = try history(dates, [batch("one", items, values)])
+        #expect(dated.entries.map { $0.measures[0].previous } == [nil, nil, nil, 0.5])
+        #expect(dated.courses.map(\.values) == [[0.5, 0.875], [0.5, 0.125]] && dated.hasSimultaneousItems)
+        let subjects = "item,subject\na,P1\nb,P1\nc,P1\nd,P1\n"
+        let undated = try history(subjects, [batch("one", items, values)])
+        #expect(undated.entries.count == 4 && undated.courses.isEmpty && undated.hasSimultaneousItems)
+        let visits = try history(subjects, [batch("one", [items[0]], values), batch("two", [items[1]], values)])
+        #expect(visits.courses.map(\.values) == [[0.5, 0.75], [0.5, 0.25]] && !visits.hasSimultaneousItems)
+        // One photo in two batches, of which one has two models.
+        var again = items[0]
+        again.key = "a|skin"
+        let table = "item,subject,date\na,P1,2026-03-01\nd,P1,2026-03-03\n"
+        let repeated = try history(table, [batch("one", [items[0]], values), batch("two", [again, items[3]], values)])
+        #expect(repeated.courses.map(\.values) == [[0.5, 0.5, 0.875], [0.5, 0.5, 0.125]])
     }
 
     @Test("What an item's result is called")
