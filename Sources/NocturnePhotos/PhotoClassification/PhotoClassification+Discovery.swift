@@ -193,7 +193,8 @@ extension PhotoClassification {
         var photo: PhotoRecord
         /// Nil if none was given.
         var metadata: ClinicalMetadata?
-        /// On values that were not understood; nil if all were, and in journals of earlier versions.
+        /// On values that were not understood or are assumed, and with them on the fields without a value; nil if there are no such values,
+        /// and in journals of earlier versions.
         var metadataNotes: [Note]?
         /// Whether the run had any metadata.
         var expectsMetadata: Bool
@@ -208,7 +209,11 @@ extension PhotoClassification {
         init(photo: PhotoRecord, metadata reading: ClinicalMetadata.Reading?, expectsMetadata: Bool) {
             self.photo = photo
             metadata = reading?.metadata
-            metadataNotes = reading.flatMap { $0.notes.isEmpty ? nil : $0.notes }
+            metadataNotes = reading.flatMap { reading in
+                let unstated = reading.unstatedFields
+                guard !reading.notes.isEmpty else { return nil }
+                return reading.notes + (unstated.isEmpty ? [] : [ReportText.unknown(unstated)])
+            }
             self.expectsMetadata = expectsMetadata
         }
     }

@@ -74,7 +74,7 @@ extension PhotoClassification {
             vector = (source.metadata ?? .unknown).vector(metadata)
             if source.metadata == nil, source.expectsMetadata { notes.append(ReportText.noMetadata) }
             notes += source.metadataNotes ?? []
-            // What is not understood has a note already.
+            // With other notes, the one on unknown fields is among them.
             let unknown = source.metadataNotes == nil ? source.metadata?.unknownFields ?? [] : []
             if !unknown.isEmpty { notes.append(ReportText.unknown(unknown)) }
             if let age = source.metadata?.age, age > ClinicalMetadata.oldest {

@@ -52,9 +52,11 @@ struct PhotoBatchTests {
     @Test("Metadata reach the classifier, from the table or from a file beside the picture")
     func metadata() async throws {
         let bench = try PhotoBench("primary-told")
-        for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png", "f.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
+        for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png", "f.png", "g.png"] {
+            try bench.add(name, SIMD3(80, 80, 80))
+        }
         try bench.folder.write(
-            "\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\n",
+            "\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\ng,,,trunk\r\n",
             to: "in/p.csv"
         )
         try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
@@ -64,7 +66,7 @@ struct PhotoBatchTests {
         let outcome = try await bench.run(
             PhotoClassification.Options(given: ["metadata": bench.folder("in/p.csv").path])
         )
-        #expect(outcome.counts.completed == 5 && outcome.counts.failed == 1 && outcome.counts.inputs == 6)
+        #expect(outcome.counts.completed == 6 && outcome.counts.failed == 1 && outcome.counts.inputs == 7)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
         #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
         #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.contains("unknown for this picture: site"))
@@ -79,6 +81,10 @@ struct PhotoBatchTests {
         let d = try bench.result("d")
         #expect(d.metadata?.vector == [0, 1, 2, 2])
         #expect(d.notes.contains("age_approx \"soon\" is not a number; it was treated as unknown"))
+        #expect(d.notes.contains("unknown for this picture: sex, site"))
+        let g = try bench.result("g")
+        #expect(g.notes.contains("anatom_site_general \"trunk\" was taken as anterior torso"))
+        #expect(g.notes.contains("unknown for this picture: age, sex"))
         #expect(account["e"]?.reason.contains("e.json: sex is neither text nor number") == true)
     }
 

@@ -96,6 +96,11 @@ extension ClinicalMetadata {
         /// Whether any value was stated and understood.
         var isKnown: Bool { metadata.unknownFields.count < 3 }
 
+        /// The fields that are unknown and have no note on a value that was not understood.
+        var unstatedFields: [String] {
+            metadata.unknownFields.filter { field in !faults.contains { $0.meaning.rawValue == field } }
+        }
+
         /// For the results of the picture.
         package var notes: [Note] {
             faults.map { Note("metadata.notUnderstood", $0.sentence + "; it was treated as unknown") }

@@ -5,7 +5,7 @@ import NocturneSystem
 extension MetadataTable {
     /// The columns of a table of metadata: which of them name the picture, the age, the sex and the site.
     struct Columns: Sendable {
-        enum Meaning: CaseIterable, Sendable {
+        enum Meaning: String, CaseIterable, Sendable {
             case image, age, sex, site
 
             /// The names that are understood, the preferred ones first: those of the ISIC archive, of its challenges, of
