@@ -39,9 +39,10 @@ extension PhotoClassification {
             if path == options.metadataPath { return true }
             guard path.hasSuffix(".json") else { return false }
             let stem = (path as NSString).deletingPathExtension
-            return try files.contains(stem)
+            func isRead(with picture: String) -> Bool { ClinicalMetadata.Reading.sidecarPath(of: picture) == path }
+            return try isRead(with: stem) && files.contains(stem)
                 || files.contains(beginning: stem + ".") {
-                    !$0.hasSuffix(".json") && ($0 as NSString).deletingPathExtension == stem
+                    !$0.hasSuffix(".json") && ($0 as NSString).deletingPathExtension == stem && isRead(with: $0)
                 }
         }
 

@@ -88,18 +88,6 @@ struct PhotoBatchTests {
         #expect(account["e"]?.reason.contains("e.json: sex is neither text nor number") == true)
     }
 
-    @Test("A note states how many files next to pictures have no field that is read")
-    func unusedSidecars() throws {
-        let bench = try PhotoBench("primary-told")
-        for name in ["a.png", "b.png", "c.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
-        try bench.folder.write("{\"age_approx\": 40}", to: "in/a.json")
-        try bench.folder.write("{\"metadata\": {\"acquisition\": {\"pixels_x\": 40}}}", to: "in/b.json")
-        let notes = try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).notes
-        let fields = "age_approx, sex, anatom_site_general"
-        let note = "1 JSON file next to a photo has none of the fields that are read: \(fields)"
-        #expect(notes.contains(note), "\(notes)")
-    }
-
     @Test("A search that is cancelled ends while metadata is read")
     func cancelledSearch() throws {
         let bench = try PhotoBench("primary-told")

@@ -1,13 +1,17 @@
 import Foundation
 import NocturneSystem
 
-/// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at
+/// The sidecar file `<picture>.json` of a picture, or `<picture without extension>.json`: `age_approx`, `sex` and `anatom_site_general`, at
 /// the top level, or in `metadata.clinical` or `meta.clinical`, where the ISIC archive puts them now and did before.
 extension ClinicalMetadata.Reading {
     /// The fields that are read.
     static let sidecarFields = ["age_approx", "sex", "anatom_site_general"]
 
-    static func sidecarPath(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
+    /// The one with the picture's whole name first, which cannot be that of another picture.
+    static func sidecarPath(of picture: String) -> String {
+        let whole = picture + ".json"
+        return FileSystem.exists(whole) ? whole : (picture as NSString).deletingPathExtension + ".json"
+    }
 
     /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
     /// - Returns: nil if the file contains none of these fields.
