@@ -2,6 +2,18 @@ import NocturneSystem
 
 /// How rows of a user's tables refer to inputs.
 extension NamedTable {
+    /// The names of columns with inputs, the preferred ones first: those of the ISIC archive, of its challenges, of HAM10000 and of other
+    /// published tables, then those of tables in German. A name may also be that of a person.
+    package static let inputColumns = [
+        "item", "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file", "picture",
+        "photo", "bild", "bildname", "bilddatei", "datei", "dateiname", "foto", "name",
+    ]
+
+    /// A name of a column by its letters and digits, whatever their case: "Patient ID" is "patient_id".
+    package static func simplified(_ column: String) -> String {
+        column.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+
     /// What a row may call an input, each once, the most specific first: its path, the ends of the path, its item, its file name; paths
     /// and file names also without extension.
     package static func inputNames(of path: String, item: String? = nil) -> [String] {

@@ -27,7 +27,6 @@ package struct SubjectTable: Sendable {
     private let rows: [String: (number: Int, entry: Entry)]
 
     // Names that common tables have, ISIC's among them; the first one that is there counts.
-    private static let items = ["item", "image", "image_id", "isic_id", "file", "filename", "image_name", "name"]
     private static let patients = ["subject", "subject_id", "patient", "patient_id"]
     private static let lesions = ["lesion", "lesion_id"]
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]
@@ -46,11 +45,14 @@ package struct SubjectTable: Sendable {
     ///   wrong order would not be noticed.
     package init(_ bytes: [UInt8]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: [])
-        func first(_ names: [String]) -> String? { names.first(where: table.columns.contains) }
-        guard let item = first(Self.items) else {
-            throw NamedTable.Fault(
-                detail: "has no column with the items. Call it one of \(Self.items.joined(separator: ", "))"
-            )
+        func first(_ names: [String]) -> String? {
+            names.map(NamedTable.simplified).lazy.compactMap { name in
+                table.columns.first { NamedTable.simplified($0) == name }
+            }.first
+        }
+        guard let item = first(NamedTable.inputColumns) else {
+            let names = NamedTable.inputColumns.joined(separator: ", ")
+            throw NamedTable.Fault(detail: "has no column with the items. Call it one of \(names)")
         }
         let (patient, lesion, date) = (first(Self.patients), first(Self.lesions), first(Self.dates))
         // A table with the items alone would change nothing in the history.

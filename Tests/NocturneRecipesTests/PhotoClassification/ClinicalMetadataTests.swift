@@ -124,7 +124,7 @@ struct ClinicalMetadataTests {
     @Test(
         "A file that is no table of this kind is refused as a whole",
         arguments: [
-            "", "\n\n", "a,b\n1,2", "name;age_approx\na;1", "image,image\na,b", "image,x\n\"a,1", "image,x\n\"a\"b,1",
+            "", "\n\n", "a,b\n1,2", "title;age_approx\na;1", "image,image\na,b", "image,x\n\"a,1", "image,x\n\"a\"b,1",
             "\u{0}\u{1}\u{2}", "\"image", "\"",
         ]
     )

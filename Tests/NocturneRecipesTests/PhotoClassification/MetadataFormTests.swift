@@ -136,7 +136,7 @@ struct MetadataFormTests {
     func noPictures() {
         let found = refusal(Array("patient;Age;sex\n1;2;male".utf8))
         #expect(found.contains("(columns: \"patient\", \"Age\", \"sex\")"))
-        #expect(found.contains("Add a column image, image_id, image_name or isic_id"))
+        #expect(found.contains("Add a column item, image, image_id or image_name"))
         #expect(refusal([]).contains("the table is empty"))
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))

@@ -107,6 +107,15 @@ struct BatchHistoryTests {
         )
     }
 
+    @Test(
+        "Columns have the names of --metadata",
+        arguments: ["img_id,Patient ID", "Bildname;patient", "image-file,Subject"]
+    )
+    func columns(_ header: String) throws {
+        let table = try SubjectTable(Array("\(header)\na.png\(header.contains(";") ? ";" : ",")S1\n".utf8))
+        #expect(table.entry(item: "x", path: "/in/a.png")?.subject == "S1")
+    }
+
     @Test("A row names no file whose name goes on after a point")
     func points() throws {
         func subject(_ row: String, of path: String) throws -> String? {

@@ -8,16 +8,10 @@ extension MetadataTable {
         enum Meaning: String, CaseIterable, Sendable {
             case image, age, sex, site
 
-            /// The names that are understood, the preferred ones first: those of the ISIC archive, of its challenges, of
-            /// HAM10000 and of other published tables, then those of tables in German. Case, spaces, underscores and hyphens
-            /// do not matter.
+            /// The names that are understood, in the order of `NamedTable.inputColumns`. Only letters and digits matter.
             var names: [String] {
                 switch self {
-                case .image:
-                    [
-                        "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file",
-                        "picture", "photo", "bild", "bildname", "bilddatei", "datei", "dateiname", "foto",
-                    ]
+                case .image: NamedTable.inputColumns
                 case .age: ["age_approx", "age", "age_years", "patient_age", "alter"]
                 case .sex: ["sex", "gender", "patient_sex", "geschlecht"]
                 case .site:
@@ -56,11 +50,11 @@ extension MetadataTable {
 
         init(_ header: [String]) throws(Fault) {
             let names = header.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-            let simple = names.map(Self.simplified)
+            let simple = names.map(NamedTable.simplified)
             var indices: [Meaning: Int] = [:]
             for meaning in Meaning.allCases {
                 for name in meaning.names where indices[meaning] == nil {
-                    var found = simple.indices.filter { simple[$0] == Self.simplified(name) }
+                    var found = simple.indices.filter { simple[$0] == NamedTable.simplified(name) }
                     // Of "age_approx" and "Age approx", the one that is spelled as published.
                     let exact = found.filter { names[$0].lowercased() == name }
                     if !exact.isEmpty { found = exact }
@@ -100,10 +94,6 @@ extension MetadataTable {
 
         private static func shown(_ name: String) -> String {
             String(String.UnicodeScalarView(name.unicodeScalars.prefix(40).map { $0.value < 32 ? " " : $0 }))
-        }
-
-        private static func simplified(_ name: String) -> String {
-            name.lowercased().filter { !$0.isWhitespace && $0 != "_" && $0 != "-" }
         }
     }
 }
