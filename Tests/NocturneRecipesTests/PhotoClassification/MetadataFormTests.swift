@@ -109,8 +109,11 @@ struct MetadataFormTests {
     }
 
     @Test(
-        "A column is found whatever its case, spaces, underscores and hyphens",
-        arguments: ["image_id,age", "Image ID,AGE", "IMAGE-ID, Age ", "ImageId,Patient age", "image id,age_approx,,"]
+        "A column is found whatever its case, spaces and punctuation",
+        arguments: [
+            "image_id,age", "Image ID,AGE", "IMAGE-ID, Age ", "ImageId,Patient age", "image id,age_approx,,",
+            "Image,age (years)",
+        ]
     )
     func spelling(_ header: String) throws {
         let more = header.hasSuffix(",") ? ",," : ""

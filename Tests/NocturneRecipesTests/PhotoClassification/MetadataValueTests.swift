@@ -29,7 +29,9 @@ struct MetadataValueTests {
             "oral/genital": "oral/genital", "anterior torso": "anterior torso", "posterior torso": "posterior torso",
             "lateral torso": "lateral torso", "torso": "anterior torso", "Head and Neck": "head/neck",
             "HEAD_NECK": "head/neck", "palms or soles": "palms/soles", " Lower  Extremity ": "lower extremity",
-            "unknown": "unknown",
+            "unknown": "unknown", "LIP": "head/neck", "buttocks": "posterior torso", "head_neck_face": "head/neck",
+            "shoulder": "upper extremity", "left forearm": "upper extremity", "right arm": "upper extremity",
+            "palm of hand": "palms/soles", "left sole of foot": "palms/soles", "linker Oberarm": "upper extremity",
         ]
     )
     func sites(_ text: String, _ site: String) throws {
@@ -55,7 +57,18 @@ struct MetadataValueTests {
         #expect(try reading(site: "chest", sites: own).metadata.site == "chest")
     }
 
-    @Test("Sexes", arguments: ["m", "M", "male", "MALE", " Male "], ["f", "F", "female", "FEMALE", "Female\t"])
+    @Test("A package with sites of one side gets that side, and no other")
+    func sides() throws {
+        let sites = BodySites(["left arm", "right arm", "leg", "unknown"])
+        #expect(try reading(site: "right_arm", sites: sites).metadata.site == "right arm")
+        #expect(try reading(site: "right leg", sites: sites).metadata.site == "leg")
+        #expect(try reading(site: "right forearm", sites: sites).metadata.site == "unknown")
+    }
+
+    @Test("Ages in years as in DICOM", arguments: ["045Y", "45y", "45 y", "45"])
+    func ages(_ text: String) throws { #expect(try reading(age: text).metadata.age == 45) }
+
+    @Test("Sexes", arguments: ["m", "M.", "male", "MALE", " Male "], ["f.", "F", "female", "FEMALE", "Female\t"])
     func sexes(_ male: String, _ female: String) throws {
         #expect(try reading(sex: male).metadata.sex == .male)
         #expect(try reading(sex: female).metadata.sex == .female)
@@ -65,7 +78,7 @@ struct MetadataValueTests {
         "What is not stated is unknown, without a note",
         arguments: [
             "", " ", "unknown", "Unknown", "NA", "n/a", "N/A", "nan", "null", "None", "prefer not to say",
-            "Prefer_not to say", "not stated", "-", "--", "?", "#N/A",
+            "Prefer_not to say", "not stated", "-", "--", "?", "#N/A", "divers", "Other",
         ]
     )
     func notStated(_ text: String) throws {

@@ -23,12 +23,21 @@ package struct BodySites: Hashable, Sendable {
     /// A site of the package by its name, however it is punctuated, or by a synonym; and whether the word is less exact than
     /// the site: "trunk" is neither side of the torso.
     func match(_ text: String) -> (site: String, isAssumed: Bool)? {
+        if let exact = named(text) { return (exact, false) }
         let word = Self.simplified(text)
-        let exact = named(text) ?? bySimplified[word] ?? Self.broader[word]?.lazy.compactMap { bySimplified[$0] }.first
-        if let exact { return (exact, false) }
-        guard let name = Self.assumed[word], let site = bySimplified[name] else { return nil }
+        // The side does not matter where the package has no site on it.
+        let bare = word.split(separator: " ").filter { !Self.sides.contains(String($0)) }.joined(separator: " ")
+        for word in [word, bare] {
+            let exact = bySimplified[word] ?? Self.broader[word]?.lazy.compactMap { bySimplified[$0] }.first
+            if let exact { return (exact, false) }
+        }
+        guard let name = Self.assumed[bare], let site = bySimplified[name] else { return nil }
         return (site, true)
     }
+
+    private static let sides: Set<String> = [
+        "left", "right", "links", "linke", "linker", "linkes", "rechts", "rechte", "rechter", "rechtes",
+    ]
 
     /// Lower case, one space for punctuation, "and" and "or": "Head_and-Neck" becomes "head neck".
     private static func simplified(_ text: String) -> String {
@@ -45,22 +54,25 @@ package struct BodySites: Hashable, Sendable {
     private static let acral = ["palms soles", "acral"]
 
     /// The package's possible names for a word, the most specific first. Hands and feet are limbs, and palms and soles
-    /// apart, as in the ISIC archive; HAM10000's acral skin is that of palms and soles.
+    /// apart, as in the ISIC archive; HAM10000's acral skin is that of palms and soles. Shoulders are upper limbs and buttocks are
+    /// trunk, as in ICD-10 (C43.6, C43.5).
     private static let broader: [String: [String]] = {
         let words: [(String, [String])] = [
-            ("head|neck|head neck|face|scalp|ear|nose|cheek|forehead|temple|eyelid|chin", head),
-            ("kopf|hals|kopf hals|gesicht|kopfhaut|ohr|nase|wange|stirn|schläfe|lid|kinn", head),
+            ("head|neck|head neck|head neck face|face|scalp|ear|nose|cheek|forehead|temple|eyelid|chin|lip|lips", head),
+            ("kopf|hals|kopf hals|gesicht|kopfhaut|ohr|nase|wange|stirn|schläfe|lid|kinn|lippe", head),
             ("anterior torso|anterior trunk|chest|abdomen|brust|bauch", anterior),
             ("posterior torso|posterior trunk|back|upper back|lower back|rücken", posterior),
+            ("buttock|buttocks|gesäß", ["posterior torso", "torso", "trunk"]),
             ("lateral torso|lateral trunk|flank|flanke", lateral),
             ("torso|trunk|rumpf", ["torso", "trunk"]),
             ("lower extremity|lower extremities|lower limb|lower limbs|leg|legs|thigh|knee|calf|shin|ankle", lower),
-            ("bein|beine|oberschenkel|unterschenkel|wade|knöchel", lower),
+            ("lower leg|bein|beine|oberschenkel|unterschenkel|wade|knöchel", lower),
             ("foot|feet|fuß|fuss|füße", ["foot"] + lower),
-            ("upper extremity|upper extremities|upper limb|upper limbs|arm|arms|forearm|elbow|wrist", upper),
-            ("arme|oberarm|unterarm|ellenbogen|handgelenk", upper),
+            ("upper extremity|upper extremities|upper limb|upper limbs|arm|arms|upper arm|forearm|elbow|wrist", upper),
+            ("shoulder|shoulders|schulter|arme|oberarm|unterarm|ellenbogen|handgelenk", upper),
             ("hand|hands|hände", ["hand"] + upper),
             ("palms soles|palm|palms|sole|soles|acral|acral palms soles|handfläche|fußsohle", acral),
+            ("palm of hand|sole of foot", acral),
             ("oral genital|genital", ["oral genital", "genital"]),
             ("genitals|genitalia|genital areas", ["oral genital", "genital"]),
             ("oral|mouth|oral mucosa|mund|mundschleimhaut", ["oral genital", "oral"]),

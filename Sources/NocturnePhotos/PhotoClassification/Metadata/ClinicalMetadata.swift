@@ -131,7 +131,8 @@ extension ClinicalMetadata {
             }
             var sex = ClinicalMetadata.Sex.unknown
             if let text = Self.stated(fields.sex) {
-                let word = text.lowercased()
+                // "f." is an abbreviation.
+                let word = text.lowercased().replacing(".", with: "")
                 if let known = Self.sexes.first(where: { $0.key == word }) {
                     sex = known.value
                 } else {
@@ -192,13 +193,14 @@ extension ClinicalMetadata {
         private static let unstated: Set<String> = [
             "", "?", "#n/a", "n.a.", "prefer not to say", "prefer not to answer", "not stated", "not specified",
             "not reported", "not known", "not available", "not applicable", "unspecified", "undisclosed", "missing",
-            "keine angabe",
-            "k.a.",
+            "keine angabe", "k.a.", "other", "diverse", "divers",
         ]
 
         /// Parses a decimal number only: no hexadecimal digits, no infinity, which `Double` would accept.
         private static func number(_ text: String, allowsDecimalComma: Bool) -> Double? {
             var text = text
+            // As in DICOM: "045Y".
+            if text.last?.lowercased() == "y" { text = text.dropLast().trimmingCharacters(in: .whitespaces) }
             if allowsDecimalComma, text.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1, !text.contains(".") {
                 text = text.replacingOccurrences(of: ",", with: ".")
             }
