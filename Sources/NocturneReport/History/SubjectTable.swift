@@ -26,7 +26,7 @@ package struct SubjectTable: Sendable {
     /// By the names in the table, with the number of the first row that has the name.
     private let rows: [String: (number: Int, entry: Entry)]
 
-    // Names that common tables have, ISIC's among them; the first one that is there counts.
+    // Names that common tables have, ISIC's among them; the first one with a value counts.
     private static let patients = ["subject", "subject_id", "patient", "patient_id"]
     private static let lesions = ["lesion", "lesion_id"]
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]
@@ -45,25 +45,27 @@ package struct SubjectTable: Sendable {
     ///   wrong order would not be noticed.
     package init(_ bytes: [UInt8]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: [])
-        func first(_ names: [String]) -> String? {
-            names.map(NamedTable.simplified).lazy.compactMap { name in
+        func columns(_ names: [String]) -> [String] {
+            names.map(NamedTable.simplified).compactMap { name in
                 table.columns.first { NamedTable.simplified($0) == name }
-            }.first
+            }
         }
-        guard let item = first(NamedTable.inputColumns) else {
+        let items = columns(NamedTable.inputColumns)
+        guard !items.isEmpty else {
             let names = NamedTable.inputColumns.joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with the items. Call it one of \(names)")
         }
-        let (patient, lesion, date) = (first(Self.patients), first(Self.lesions), first(Self.dates))
+        let (patients, lesions, dates) = (columns(Self.patients), columns(Self.lesions), columns(Self.dates))
         // A table with the items alone would change nothing in the history.
-        guard patient != nil || lesion != nil || date != nil else {
+        guard !(patients + lesions + dates).isEmpty else {
             let names = (Self.patients + Self.lesions + Self.dates).joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
         }
         var rows: [String: (number: Int, entry: Entry)] = [:]
         for row in table.rows {
-            guard let name = row[item].map(NamedTable.inputName) else { continue }
-            let day = date.flatMap { row[$0] }
+            func first(_ columns: [String]) -> String? { columns.lazy.compactMap { row[$0] }.first }
+            guard let name = first(items).map(NamedTable.inputName) else { continue }
+            let day = first(dates)
             // Dates are compared by their digits: another form would be sorted wrongly without a sign of it.
             guard day.map(Self.isDate) ?? true else {
                 throw NamedTable.Fault(
@@ -71,24 +73,24 @@ package struct SubjectTable: Sendable {
                     detail: "\"\(day ?? "")\" is not a date. Write year, month and day like 2026-03-01 or 20260301"
                 )
             }
-            let (person, part) = (patient.flatMap { row[$0] }, lesion.flatMap { row[$0] })
+            let (patient, lesion) = (first(patients), first(lesions))
             // Lesions of two patients may have one name, and what is of an unknown lesion is not compared with other lesions.
-            let subject = lesion == nil ? person : part.map { [person, $0].compactMap(\.self).joined(separator: "/") }
-            let entry = Entry(patient: person, lesion: part, subject: subject, date: day)
-            let first = rows[name] ?? (row.number, entry)
-            guard first.entry.patient == person, first.entry.lesion == part,
-                first.entry.date.map(Self.digits) == day.map(Self.digits)
+            let both = lesion.map { [patient, $0].compactMap(\.self).joined(separator: "/") }
+            let entry = Entry(patient: patient, lesion: lesion, subject: lesions.isEmpty ? patient : both, date: day)
+            let known = rows[name] ?? (row.number, entry)
+            guard known.entry.patient == patient, known.entry.lesion == lesion,
+                known.entry.date.map(Self.digits) == day.map(Self.digits)
             else {
                 throw NamedTable.Fault(
                     row: row.number,
-                    detail: "\"\(name)\" has another subject or date in row \(first.number). Keep one of these rows"
+                    detail: "\"\(name)\" has another subject or date in row \(known.number). Keep one of these rows"
                 )
             }
-            rows[name] = first
+            rows[name] = known
         }
         self.rows = rows
-        note = patient.flatMap { patient in
-            lesion.map { lesion in
+        note = patients.first.flatMap { patient in
+            lesions.first.map { lesion in
                 "The table of subjects has columns \(patient) and \(lesion): each lesion is followed as PATIENT/LESION."
             }
         }

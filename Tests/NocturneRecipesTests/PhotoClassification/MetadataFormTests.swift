@@ -126,6 +126,23 @@ struct MetadataFormTests {
         #expect(try vectors(text, of: ["a.jpg", "b.jpg"]) == [[0.3, 0, 2, 8], nil])
     }
 
+    @Test("Of several columns with one meaning, the first one with a value is used in each row")
+    func merged() throws {
+        let text = """
+            image,isic_id,age_approx,age,anatom_site_general,localization,site
+            a,,30,50,head/neck,back,Vienna
+            ,b,NA,50,,back,Vienna
+            c,,,,,,Vienna
+            d,x,,,toe,,
+
+            """
+        let names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "x.jpg"]
+        #expect(try vectors(text, of: names) == [[0.3, 0, 2, 1], [0.5, 0, 2, 6], [0, 1, 2, 8], [0, 1, 2, 8], nil])
+        let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
+        let notes = try table.assign(names, sites: Self.settings).map { try $0.get()?.notes.count }
+        #expect(notes == [0, 0, 0, 1, nil])
+    }
+
     private func refusal(_ bytes: [UInt8]) -> String {
         do {
             _ = try MetadataTable(bytes: bytes, path: "/data/t.csv")

@@ -152,6 +152,8 @@ struct BatchHistoryTests {
         let error = #expect(throws: BatchError.self) { try subjects.checkSubject("L1", path: "/t.csv") }
         #expect(error?.detail.hasSuffix("Give patient and lesion, one of: P1/L1, P2/L1") == true)
         let alone = try SubjectTable(Array("image,lesion_id\na,L1\n".utf8))
+        let merged = try SubjectTable(Array("image,isic_id,patient,patient_id\na,,,P1\n,b,P2,\n".utf8))
+        #expect(["a", "b"].map { merged.entry(item: $0, path: "/d/\($0).png")?.subject } == ["P1", "P2"])
         #expect(alone.note == nil && alone.entry(item: "a", path: "/a.png")?.subject == "L1")
     }
 
