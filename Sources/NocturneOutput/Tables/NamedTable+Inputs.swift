@@ -33,6 +33,11 @@ extension NamedTable {
         return names
     }
 
+    /// What a row may call an input, for messages.
+    package static let inputNameAdvice =
+        "a row has the file name or the end of the path, with or without extension, with / between folders and with the same "
+        + "upper and lower case"
+
     /// A row's name for an input, without "./" in front.
     package static func inputName(_ field: String) -> String {
         var name = Substring(field)

@@ -121,8 +121,7 @@ package struct SubjectTable: Sendable {
             .inputMissing,
             path: path,
             detail: "the table of subjects names no item of the batch. \(named), the first item is \"\(item.name)\". "
-                + "Check that it belongs to these items. It may name them, their files or the paths of these, with or without "
-                + "extension"
+                + "Check that it belongs to these items; \(NamedTable.inputNameAdvice)"
         )
     }
 

@@ -42,6 +42,8 @@ struct MetadataEncodingTests {
         #expect(
             note.hasPrefix("t.csv: 2 of the 3 photos that it names are not among the inputs, such as \"b\" (row 3)")
         )
+        // A table of another system.
+        #expect(note.hasSuffix("with / between folders and with the same upper and lower case"))
     }
 
     @Test("UTF-8 and UTF-16 with and without what marks them", arguments: [",", ";", "\t"])

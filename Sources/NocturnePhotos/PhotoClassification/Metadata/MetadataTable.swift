@@ -97,7 +97,7 @@ package struct MetadataTable: Sendable {
         return
             "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such as "
             + "\"\(EventText.oneLine(first.key))\" (row \(first.value[0].number)); "
-            + Self.advice
+            + NamedTable.inputNameAdvice
     }
 
     /// - Parameter pictures: their paths.
@@ -113,11 +113,9 @@ package struct MetadataTable: Sendable {
         let name = (first as NSString).lastPathComponent
         let detail =
             "no photo in the table is among the inputs. Row \(row.value[0].number) names \(Columns.list([row.key])), the first "
-            + "input is \(Columns.list([name])). Check that the table belongs to these photos; \(Self.advice)"
+            + "input is \(Columns.list([name])). Check that the table belongs to these photos; \(NamedTable.inputNameAdvice)"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
-
-    private static let advice = "a row has the file name or the end of the path, with or without extension"
 
     /// The row for each picture, or why there is none.
     ///
