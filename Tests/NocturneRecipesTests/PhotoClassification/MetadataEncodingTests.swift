@@ -81,6 +81,9 @@ struct MetadataEncodingTests {
         for separator in [";", "\t"] {
             #expect(try age(Array(text(separator).replacing("62.5", with: "62,5").utf8)) == 62.5)
             #expect(try age(Array(text(separator).replacing("62.5", with: "1,2,3").utf8)) == nil)
+            // A thousand and 45, and the age of one month.
+            #expect(try age(Array(text(separator).replacing("62.5", with: "1,045").utf8)) == nil)
+            #expect(try age(Array(text(separator).replacing("62.5", with: "0,083").utf8)) == 0.083)
             #expect(try age(Array(text(separator).replacing("62.5", with: "1.062,5").utf8)) == nil)
         }
         #expect(try age(Array(text(",").replacing("62.5", with: "\"62,5\"").utf8)) == nil)

@@ -201,7 +201,10 @@ extension ClinicalMetadata {
             var text = text
             // As in DICOM: "045Y".
             if text.last?.lowercased() == "y" { text = text.dropLast().trimmingCharacters(in: .whitespaces) }
-            if allowsDecimalComma, text.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1, !text.contains(".") {
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+            if allowsDecimalComma, parts.count == 2, !text.contains(".") {
+                // "1,045" may be a thousand and more; 0,083 is a month.
+                guard parts[1].count != 3 || parts[0] == "0" else { return nil }
                 text = text.replacingOccurrences(of: ",", with: ".")
             }
             guard text.utf8.allSatisfy({ "+-.0123456789eE".utf8.contains($0) }), let value = Double(text),
