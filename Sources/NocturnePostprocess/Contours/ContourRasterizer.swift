@@ -9,8 +9,6 @@ public enum ContourRasterizer {
     public struct Summary: Hashable, Sendable {
         /// Voxels that have the value after filling.
         public var voxelCount = 0
-        /// Of these, voxels that had a nonzero different value before.
-        public var overwritten = 0
         /// Contours that are not parallel to the slices.
         public var tilted = 0
         /// Contours between or beyond the slices, further away than the tolerance, or far from the grid.
@@ -32,11 +30,6 @@ public enum ContourRasterizer {
                 note(offSlices, "not on a slice"),
                 note(supersededByNearerPlane, "more planes than slices"),
             ].compactMap { $0 }
-            if overwritten > 0 {
-                notes.append(
-                    Note("contours.overwrites", "\(name): overwrites \(overwritten) voxels of other regions")
-                )
-            }
             if emptyBetween > 0 {
                 let slices = counted(emptyBetween, "slice")
                 notes.append(
@@ -52,7 +45,8 @@ public enum ContourRasterizer {
         }
     }
 
-    /// Assigns a value to voxels whose centre lies inside an odd number of contours of their slice.
+    /// Assigns a value to voxels whose centre lies inside an odd number of contours of their slice, unless one of them has
+    /// another value already.
     ///
     /// A contour belongs to the nearest slice. Where several planes of contours have the same nearest slice, only the
     /// nearest plane is used. A slice without contours stays empty: DICOM does not state what lies between contours. A
@@ -63,9 +57,10 @@ public enum ContourRasterizer {
     ///   - voxels: of `geometry`; voxels outside the contours keep their values.
     ///   - tolerance: the maximum distance of a contour from a slice, in slice steps; 0.5 includes all contours between
     ///     the first and the last slice.
+    /// - Returns: nil if a voxel inside has a value other than 0 and `value`; nothing is filled then.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every contour and every
     ///   slice.
-    /// - Complexity: linear in the rows that each edge crosses, plus once the pixels of the slices with contours.
+    /// - Complexity: linear in the rows that each edge crosses, plus the pixels of the slices with contours; both twice.
     public static func fill(
         _ contours: [[SIMD3<Double>]],
         value: UInt16,
@@ -73,7 +68,7 @@ public enum ContourRasterizer {
         geometry: VolumeGeometry,
         tolerance: Double = 0.5,
         scope: ComputeScope
-    ) throws(CancelledError) -> Summary {
+    ) throws(CancelledError) -> Summary? {
         precondition(voxels.count == geometry.shape.count, "voxels do not fill the shape")
         var summary = Summary()
         guard let inverse = geometry.affine.inverse else { return summary }
@@ -81,16 +76,17 @@ public enum ContourRasterizer {
         let order = slices.keys.sorted()
         if let first = order.first, let last = order.last { summary.emptyBetween = last - first + 1 - order.count }
         let shape = geometry.shape
-        let counts = try voxels.withParallelBuffer { target throws(CancelledError) in
-            try scope.map(order.count) { index in
-                let k = order[index]
-                let slice = target.base + k * shape.sliceCount
-                return draw(slices[k] ?? [], value, slice, width: shape.x, height: shape.y, scope.flag)
+        // First without writing: the value is filled everywhere or nowhere.
+        for fills in [false, true] {
+            let counts = try voxels.withParallelBuffer { target throws(CancelledError) in
+                try scope.map(order.count) { index in
+                    let k = order[index]
+                    let slice = target.base + k * shape.sliceCount
+                    return draw(slices[k] ?? [], value, slice, shape, fills: fills, scope.flag)
+                }
             }
-        }
-        for count in counts {
-            summary.voxelCount += count.x
-            summary.overwritten += count.y
+            guard !counts.contains(nil) else { return nil }
+            summary.voxelCount = counts.reduce(0) { $0 + ($1 ?? 0) }
         }
         return summary
     }
@@ -149,35 +145,37 @@ public enum ContourRasterizer {
         return chosen
     }
 
-    /// - Returns: the voxels drawn, and those of them that had another value.
+    /// - Parameter fills: whether the voxels inside get the value.
+    /// - Returns: how many there are; nil once one of them has another value.
     private static func draw(
         _ contours: [[SIMD2<Double>]],
         _ value: UInt16,
         _ slice: UnsafeMutablePointer<UInt16>,
-        width: Int,
-        height: Int,
+        _ shape: VolumeShape,
+        fills: Bool,
         _ flag: CancellationFlag
-    ) -> SIMD2<Int> {
+    ) -> Int? {
+        let (width, height) = (shape.x, shape.y)
         // The positions in a row where inside and outside alternate.
         var changes = [Bool](repeating: false, count: height * (width + 1))
         for points in contours {
-            if flag.isCancelled { return .zero }
+            if flag.isCancelled { return 0 }
             var from = points[points.count - 1]
             for to in points {
                 markCrossings(from, to, width, height, &changes)
                 from = to
             }
         }
-        var count = SIMD2<Int>.zero
+        var count = 0
         for j in 0..<height {
             var isInside = false
             for i in 0..<width {
                 if changes[j * (width + 1) + i] { isInside.toggle() }
                 guard isInside else { continue }
                 let old = slice[j * width + i]
-                if old != 0, old != value { count.y += 1 }
-                slice[j * width + i] = value
-                count.x += 1
+                guard old == 0 || old == value else { return nil }
+                if fills { slice[j * width + i] = value }
+                count += 1
             }
         }
         return count

@@ -138,16 +138,17 @@ package struct ExistingLabels: Recipe {
 
     private func fill(_ maps: inout LabelMaps, _ scope: ComputeScope) throws {
         let source = maps.source
-        var volumes = try RegionVolumes(geometry: source.geometry, maximum: source.volumes, scope: scope)
-        guard let notes = try volumes.add(maps.regions, labels: &maps.labels) else {
+        let (grid, most) = (source.geometry, source.volumes)
+        guard let made = try RegionVolumes(maps.regions, labels: &maps.labels, on: grid, atMost: most, scope: scope)
+        else {
             throw VolumeError(
                 .tooManyOverlaps,
                 path: source.path,
                 "regions overlap so much that they need more than \(source.volumes) label volumes"
             )
         }
-        maps.volumes = volumes.frozen()
-        maps.notes += maps.regions.flatMap(\.notes) + notes
+        maps.volumes = made.volumes
+        maps.notes += maps.regions.flatMap(\.notes) + made.notes
     }
 
     /// Only the labels of `--labels`. The memory of the other voxels is changed: nobody may read them afterwards.

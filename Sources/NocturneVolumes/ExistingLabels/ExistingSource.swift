@@ -78,7 +78,7 @@ struct ExistingMemory {
     private func reading(_ threads: Int) -> [PlannedBuffer] {
         let decoder = source.image?.decoderBytes ?? VolumeSource.minimumDecoderBytes
         let reordered = source.kind == .labelMap ? voxels * 2 : 0
-        let filling = voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads
+        let filling = 64 * source.points + (shape.sliceCount + shape.y) * threads
         return [
             // Without images, the black background that labels are drawn on.
             PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),

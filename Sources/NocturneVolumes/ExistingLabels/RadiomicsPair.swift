@@ -135,9 +135,10 @@ private struct RadiomicsLabels: Sendable {
             for one in read.notes { note(one) }
             var labels = ExistingLabel.labels(of: read)
             // As many volumes as regions: none can be missing.
-            var volumes = try RegionVolumes(geometry: grid, maximum: max(1, labels.count), scope: scope)
-            for one in try volumes.add(read.regions, labels: &labels) ?? [] { note(one) }
-            return overlapping(labels, in: volumes.frozen())
+            let most = max(1, labels.count)
+            let made = try RegionVolumes(read.regions, labels: &labels, on: grid, atMost: most, scope: scope)
+            for one in made?.notes ?? [] { note(one) }
+            return overlapping(labels, in: made?.volumes ?? [])
         case .labelMap, nil:
             let detail = "a DICOM file without labels. Give a segmentation, a structure set or a label map"
             throw BatchError(.inputMissing, path: path, detail: detail)

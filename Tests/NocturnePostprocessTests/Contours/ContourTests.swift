@@ -73,15 +73,15 @@ struct ContourTests {
         #expect(contours[3].isEmpty)
         var back = try VoxelBuffer<UInt16>(count: shape.count)
         for (value, traced) in zip(values, contours) {
-            let summary = try ContourRasterizer.fill(
+            let filled = try ContourRasterizer.fill(
                 positions(traced, geometry.affine),
                 value: value,
                 into: &back,
                 geometry: geometry,
                 scope: .serial()
             )
+            let summary = try #require(filled)
             #expect(summary.voxelCount == voxels.count { $0 == value })
-            #expect(summary.overwritten == 0)
             #expect(summary.notes(about: "x").isEmpty)
         }
         #expect((0..<shape.count).allSatisfy { back[$0] == voxels[$0] })
@@ -187,7 +187,7 @@ struct ContourTests {
         let contours = [
             square(0), square(0.6), square(2.2), square(9), square(-1.2), square(3.05, tilt: 1), [SIMD3(0, 0, 0)],
         ]
-        let summary = try ContourRasterizer.fill(
+        let strict = try ContourRasterizer.fill(
             contours,
             value: 4,
             into: &filled,
@@ -195,14 +195,35 @@ struct ContourTests {
             tolerance: 0.25,
             scope: .serial()
         )
+        let summary = try #require(strict)
         #expect(summary.offSlices == 3)
         #expect(summary.tilted == 1)
         #expect(summary.supersededByNearerPlane == 0)
         #expect(summary.voxelCount == 32)
         #expect(summary.notes(about: "liver").count == 2)
-        let loose = try ContourRasterizer.fill(contours, value: 5, into: &filled, geometry: geometry, scope: .serial())
-        #expect(loose.supersededByNearerPlane == 1)
-        #expect(loose.overwritten == 32)
+        let loose = try ContourRasterizer.fill(contours, value: 4, into: &filled, geometry: geometry, scope: .serial())
+        #expect(loose?.supersededByNearerPlane == 1)
+    }
+
+    @Test("nothing is filled where a single voxel has another value")
+    func taken() throws {
+        let shape = VolumeShape(x: 8, y: 8, z: 3)
+        let geometry = VolumeGeometry(shape: shape, affine: .identity)
+        let contours: [[SIMD3<Double>]] = (0..<3).map { k in
+            [(0.5, 0.5), (4.5, 0.5), (4.5, 4.5), (0.5, 4.5)].map { SIMD3($0.0, $0.1, Double(k)) }
+        }
+        var filled = try VoxelBuffer<UInt16>(count: shape.count)
+        // In the last slice, as the last voxel inside; a voxel outside does not matter.
+        filled[shape.offset(4, 4, 2)] = 7
+        filled[shape.offset(5, 4, 1)] = 7
+        let none = try ContourRasterizer.fill(contours, value: 4, into: &filled, geometry: geometry, scope: .serial())
+        let kept = (0..<shape.count).count { filled[$0] != 0 }
+        #expect(none == nil && kept == 2)
+        // The same value is not another one.
+        filled[shape.offset(4, 4, 2)] = 4
+        let all = try ContourRasterizer.fill(contours, value: 4, into: &filled, geometry: geometry, scope: .serial())
+        let written = (0..<shape.count).count { filled[$0] == 4 }
+        #expect(all?.voxelCount == 48 && written == 48)
     }
 
     @Test("slices without contours between others stay empty, are counted, and a note names the region")
@@ -213,13 +234,14 @@ struct ContourTests {
             let squares: [[SIMD3<Double>]] = slices.map { k in
                 [(0.5, 0.5), (4.5, 0.5), (4.5, 4.5), (0.5, 4.5)].map { SIMD3($0.0, $0.1, Double(k)) }
             }
-            let summary = try ContourRasterizer.fill(
+            let made = try ContourRasterizer.fill(
                 squares,
                 value: 4,
                 into: &filled,
                 geometry: VolumeGeometry(shape: shape, affine: .identity),
                 scope: .serial()
             )
+            let summary = try #require(made)
             let voxels = filled.frozen()
             let drawn = (0..<shape.z).filter { k in
                 (0..<shape.sliceCount).contains { voxels[k * shape.sliceCount + $0] == 4 }
@@ -243,7 +265,7 @@ struct ContourTests {
     func endless(_ far: Double) throws {
         let shape = VolumeShape(x: 8, y: 8, z: 3)
         var filled = try VoxelBuffer<UInt16>(count: shape.count)
-        let summary = try ContourRasterizer.fill(
+        let made = try ContourRasterizer.fill(
             [
                 [SIMD3(far, -far, 0), SIMD3(-far, far, 0), SIMD3(1, 1, 0)],
                 [SIMD3(1, 1, far), SIMD3(5, 1, far), SIMD3(5, 5, far)],
@@ -254,6 +276,7 @@ struct ContourTests {
             geometry: VolumeGeometry(shape: shape, affine: .identity),
             scope: .serial()
         )
+        let summary = try #require(made)
         #expect(summary.offSlices == 2 && summary.tilted == 0 && summary.voxelCount == 16)
         #expect(summary.notes(about: "liver").texts == ["liver: 2 contours omitted, not on a slice"])
     }
@@ -297,13 +320,14 @@ struct ContourTests {
         #expect(geometry.shape.z == 6)
         #expect(abs(geometry.spacing.z - 3) < 1e-6)
         var filled = try VoxelBuffer<UInt16>(count: geometry.shape.count)
-        let summary = try ContourRasterizer.fill(
+        let made = try ContourRasterizer.fill(
             contours,
             value: 1,
             into: &filled,
             geometry: geometry,
             scope: .serial()
         )
+        let summary = try #require(made)
         #expect(summary.emptyBetween == 1 && summary.notes(about: "disc").count == 1)
         let volume = Double(summary.voxelCount) * geometry.voxelVolume
         #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
