@@ -64,11 +64,14 @@ struct ConstantTensor: Sendable {
         }
     }
 
-    /// The elements at the given offsets, with a new shape.
-    func gathered(shape: [Int], from places: [Int]) -> ConstantTensor {
+    /// The elements at the given offsets, with a new shape; `fill` at negative ones.
+    func gathered(shape: [Int], from places: [Int], fill: Float = 0) -> ConstantTensor {
         switch elements {
-        case .floats(let values): ConstantTensor(shape: shape, floats: places.map { values[$0] })
-        case .integers(let values): ConstantTensor(shape: shape, integers: places.map { values[$0] })
+        case .floats(let values):
+            return ConstantTensor(shape: shape, floats: places.map { $0 < 0 ? fill : values[$0] })
+        case .integers(let values):
+            let whole = Int64(max(-9e18, min(9e18, fill)))
+            return ConstantTensor(shape: shape, integers: places.map { $0 < 0 ? whole : values[$0] })
         }
     }
 }

@@ -12,12 +12,7 @@ extension GraphBinder {
         "Or": comparison(NK_BINARY_MAX),
         "Xor": { binder, node throws(ModelFormatError) in
             let same = try binder.emitPair(NK_BINARY_EQUAL, try binder.operands(node), node, last: false)
-            try binder.emit(
-                .unary(Operation.Unary(kind: Int32(NK_UNARY_NOT))),
-                [same],
-                shape: binder.bound.shapes[same],
-                node: node
-            )
+            try binder.unary(node, NK_UNARY_NOT, of: same)
         },
         "Not": { binder, node throws(ModelFormatError) in try binder.unary(node, NK_UNARY_NOT) },
         "IsNaN": { binder, node throws(ModelFormatError) in try binder.unary(node, NK_UNARY_IS_NAN) },
@@ -48,30 +43,20 @@ extension GraphBinder {
         let type = ONNXReader.ElementType(attribute: node.integer("to", 1))
         if type?.isFloat == true {
             try pass(node)
-            if let output = node.outputs.first, case .runtime(let index)? = values[output],
-                integerValues.contains(index)
-            {
-                // A separate value, because divisions of integers differ from those of floats.
-                let function = Operation.Unary(kind: Int32(NK_UNARY_LEAKY), first: 1)
-                let copy = try append(.unary(function), [index], shape: bound.shapes[index], node: node)
-                integerValues.remove(copy)
-                values[output] = .runtime(copy)
-            }
+            guard case .runtime(let x) = try value(node, 0), integerValues.contains(x) else { return }
+            // A separate value, because divisions of integers differ from those of floats.
+            try unary(node, NK_UNARY_LEAKY, 1)
             return
         }
         let x = try operand(node, 0)
         switch type {
         case .boolean?:
-            let isZero = Operation.Unary(kind: Int32(NK_UNARY_NOT))
-            let negated = try append(.unary(isZero), [x], shape: bound.shapes[x], node: node)
-            try emit(.unary(isZero), [negated], shape: bound.shapes[x], node: node)
+            let negated = try unary(node, NK_UNARY_NOT, of: x)
+            try unary(node, NK_UNARY_NOT, of: negated)
         case .int32?, .int64?:
             if integerValues.contains(x) { return try pass(node) }
-            let truncate = Operation.Unary(kind: Int32(NK_UNARY_TRUNCATE))
-            try emit(.unary(truncate), [x], shape: bound.shapes[x], node: node)
-            if let output = node.outputs.first, case .runtime(let index)? = values[output] {
-                integerValues.insert(index)
-            }
+            let whole = try unary(node, NK_UNARY_TRUNCATE, of: x)
+            integerValues.insert(whole)
         default: throw unsupported(node, "of values computed at run time to type \(node.integer("to", 1))")
         }
     }

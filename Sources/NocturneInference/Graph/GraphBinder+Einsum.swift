@@ -47,8 +47,7 @@ extension GraphBinder {
         }
         let order = result.map { letter in product.letters.firstIndex(of: letter) ?? 0 }
         let value = try transposed(product.value, order, node)
-        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
-        values[output] = .runtime(value)
+        try setOutput(of: node, to: .runtime(value))
     }
 
     /// Without an arrow: the letters that occur once, in alphabetical order.

@@ -68,20 +68,22 @@ extension GraphBinder {
 
     /// The output is the input.
     mutating func pass(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
         guard node.outputs.dropFirst().allSatisfy(\.isEmpty) else { throw unsupported(node, "mask output") }
-        values[output] = try value(node, 0)
+        try setOutput(of: node, to: try value(node, 0))
     }
 
+    /// A function of the elements of a value, by default of the first operand, as the node's result.
+    @discardableResult
     mutating func unary(
         _ node: NetworkGraph.Node,
         _ kind: Int,
         _ first: Float = 0,
-        _ second: Float = 0
-    ) throws(ModelFormatError) {
-        let x = try operand(node, 0)
+        _ second: Float = 0,
+        of value: Int? = nil
+    ) throws(ModelFormatError) -> Int {
+        let x = if let value { value } else { try operand(node, 0) }
         let function = Operation.Unary(kind: Int32(kind), first: first, second: second)
-        try emit(.unary(function), [x], shape: bound.shapes[x], node: node)
+        return try emit(.unary(function), [x], shape: bound.shapes[x], node: node)
     }
 
     private mutating func binary(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) {
@@ -89,8 +91,7 @@ extension GraphBinder {
         if kind == NK_BINARY_DIV, try isInteger(node, 0), try isInteger(node, 1) {
             let operands = (try operand(node, 0), try operand(node, 1))
             let quotient = try emitPair(kind, operands, node, last: false)
-            let truncate = Operation.Unary(kind: Int32(NK_UNARY_TRUNCATE))
-            try emit(.unary(truncate), [quotient], shape: bound.shapes[quotient], node: node)
+            try unary(node, NK_UNARY_TRUNCATE, of: quotient)
             return
         }
         if try channelAffine(node, kind) { return }
@@ -129,8 +130,7 @@ extension GraphBinder {
         for index in node.inputs.indices.dropFirst() {
             result = try emitPair(kind, (result, try operand(node, index)), node, last: false)
         }
-        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
-        values[output] = .runtime(result)
+        try setOutput(of: node, to: .runtime(result))
     }
 
     /// Arithmetic with one constant per channel becomes y = x * scale[c] + shift[c], which can be fused with its

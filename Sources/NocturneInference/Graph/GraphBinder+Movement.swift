@@ -62,28 +62,12 @@ extension GraphBinder {
                 }
                 places = next
             }
-            guard output < node.outputs.count else { throw failure(node, "it has no output") }
-            if places.contains(where: { $0 < 0 }) {
-                let floats = tensor.floats
-                let filled = places.map { $0 < 0 ? parameters.fill : floats[$0] }
-                let result = ConstantTensor(shape: shape, floats: filled)
-                if case .integers = tensor.elements {
-                    values[node.outputs[output]] = .constant(
-                        ConstantTensor(shape: shape, integers: filled.map { Int64(max(-9e18, min(9e18, $0))) })
-                    )
-                } else {
-                    values[node.outputs[output]] = .constant(result)
-                }
-            } else {
-                values[node.outputs[output]] = .constant(tensor.gathered(shape: shape, from: places))
-            }
-            return
+            let moved = tensor.gathered(shape: shape, from: places, fill: parameters.fill)
+            return try setOutput(output, of: node, to: .constant(moved))
         }
         if Extents.count(shape) == 0 {
             // A part without elements is known; a concatenation leaves it out.
-            guard output < node.outputs.count else { throw failure(node, "it has no output") }
-            values[node.outputs[output]] = .constant(ConstantTensor(shape: shape, floats: []))
-            return
+            return try setOutput(output, of: node, to: .constant(ConstantTensor(shape: shape, floats: [])))
         }
         let x = try materialised(value, title: node.title)
         try emit(.move(parameters), [x], shape: shape, node: node, output: output)
@@ -178,10 +162,7 @@ extension GraphBinder {
         flat[axis] = places.count
         try move(node, parameters, shape: flat)
         guard flat != result, let output = node.outputs.first, let moved = values[output] else { return }
-        switch moved {
-        case .constant(let tensor): values[output] = .constant(tensor.reshaped(result))
-        case .runtime(let index): try emit(.reshape, [index], shape: result, node: node)
-        }
+        try emitReshaped(moved, result, node)
     }
 
     /// Pads are an input since operator set 11, an attribute before; negative ones cut away. Each padded axis gets a table.

@@ -66,11 +66,9 @@ extension GraphBinder {
             // The means and variances that it also takes are not used.
             let inputs = [try constant(node, 0), try constant(node, 1), try constant(node, 2)]
             let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: inputs, maximumCount: remainingElements)
-            guard let output = node.outputs.first else { throw failure(node, "it has no output") }
             let result = try evaluator.standardised()
             try reserveElements(result.count, title: node.title)
-            values[output] = .constant(result)
-            return
+            return try setOutput(of: node, to: .constant(result))
         }
         let x = try operand(node, 0)
         let shape = bound.shapes[x]

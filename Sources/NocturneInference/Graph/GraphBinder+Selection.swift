@@ -18,10 +18,10 @@ extension GraphBinder {
             )
             try binder.emit(.alongAxes([axis], function), [x], shape: binder.bound.shapes[x], node: node)
         },
-        "GatherElements": { binder, node throws(ModelFormatError) in try binder.gatherElements(node) },
-        "GatherND": { binder, node throws(ModelFormatError) in try binder.gatherSlices(node) },
-        "ScatterND": { binder, node throws(ModelFormatError) in try binder.scatterSlices(node) },
-        "ScatterElements": { binder, node throws(ModelFormatError) in try binder.scatterElements(node) },
+        "GatherElements": { binder, node throws(ModelFormatError) in try binder.elements(node, writes: false) },
+        "GatherND": { binder, node throws(ModelFormatError) in try binder.slices(node, writes: false) },
+        "ScatterND": { binder, node throws(ModelFormatError) in try binder.slices(node, writes: true) },
+        "ScatterElements": { binder, node throws(ModelFormatError) in try binder.elements(node, writes: true) },
         "Tile": { binder, node throws(ModelFormatError) in try binder.tile(node) },
         "Trilu": { binder, node throws(ModelFormatError) in try binder.triangle(node) },
     ]
@@ -44,10 +44,8 @@ extension GraphBinder {
         var kept = shape
         kept[axis] = 1
         let function = Operation.AxisFunction.argument(smallest: smallest, last: last)
-        let found = try append(.alongAxes([axis], function), [x], shape: kept, node: node)
+        let found = try emit(.alongAxes([axis], function), [x], shape: kept, node: node)
         integerValues.insert(found)
-        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
-        values[output] = .runtime(found)
         guard node.integer("keepdims", 1) == 0 else { return }
         var dropped = shape
         dropped.remove(at: axis)
@@ -67,19 +65,15 @@ extension GraphBinder {
         for (output, name) in node.outputs.enumerated() where output < 2 && !name.isEmpty {
             let smallest = node.integer("largest", 1) == 0
             let function = Operation.AxisFunction.topK(count: count, smallest: smallest, indices: output == 1)
-            try emit(.alongAxes([axis], function), [x], shape: result, node: node, output: output)
-            if output == 1, case .runtime(let index)? = values[name] { integerValues.insert(index) }
+            let found = try emit(.alongAxes([axis], function), [x], shape: result, node: node, output: output)
+            if output == 1 { integerValues.insert(found) }
         }
     }
 
     /// Checks constant indices, each for an axis with its own extent; those computed at run time are checked there.
-    private func check(
-        _ indices: Value,
-        extents: [Int],
-        _ node: NetworkGraph.Node
-    ) throws(ModelFormatError) {
+    private func checkIndices(_ node: NetworkGraph.Node, extents: [Int]) throws(ModelFormatError) {
         for extent in extents { try checkExtent(extent, node) }
-        guard case .constant(let tensor) = indices else { return }
+        guard case .constant(let tensor) = try value(node, 1) else { return }
         guard let list = tensor.integers else { throw failure(node, "indices that are not integers") }
         for (place, index) in list.enumerated() {
             let extent = extents[place % extents.count]
@@ -89,27 +83,18 @@ extension GraphBinder {
         }
     }
 
-    private mutating func gatherElements(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+    /// Reads the elements at indices, or writes updates of the shape of the indices there.
+    private mutating func elements(_ node: NetworkGraph.Node, writes: Bool) throws(ModelFormatError) {
         let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let updates = writes ? shape(try value(node, 2)) : indices
         let axis = try axis(node.integer("axis", 0), rank: data.count, node)
-        guard indices.count == data.count, data.indices.allSatisfy({ $0 == axis || indices[$0] <= data[$0] }) else {
-            throw failure(node, "indices of shape \(indices) for data of shape \(data)")
-        }
-        try check(try value(node, 1), extents: [data[axis]], node)
-        let inputs = [try operand(node, 0), try operand(node, 1)]
-        try emit(.indexed(.gatherElements(axis: axis)), inputs, shape: indices, node: node)
-    }
-
-    private mutating func scatterElements(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
-        let axis = try axis(node.integer("axis", 0), rank: data.count, node)
-        guard indices.count == data.count, indices == shape(try value(node, 2)),
+        guard indices.count == data.count, indices == updates,
             data.indices.allSatisfy({ $0 == axis || indices[$0] <= data[$0] })
         else { throw failure(node, "indices of shape \(indices) for data of shape \(data)") }
-        try check(try value(node, 1), extents: [data[axis]], node)
-        let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
-        let kind = Operation.Indexed.scatterElements(axis: axis, try reduction(node))
-        try emit(.indexed(kind), inputs, shape: data, node: node)
+        try checkIndices(node, extents: [data[axis]])
+        let kind: Operation.Indexed =
+            writes ? .scatterElements(axis: axis, try reduction(node)) : .gatherElements(axis: axis)
+        try emit(.indexed(kind), try operands(node, writes ? 3 : 2), shape: writes ? data : indices, node: node)
     }
 
     private func reduction(_ node: NetworkGraph.Node) throws(ModelFormatError) -> Operation.Indexed.Reduction {
@@ -120,40 +105,27 @@ extension GraphBinder {
         return reduction
     }
 
-    /// The shape of the slices that the last axis of the indices selects.
-    private func slices(
-        of data: [Int],
-        by indices: [Int],
-        batch: Int,
-        _ node: NetworkGraph.Node
-    ) throws(ModelFormatError) -> (extents: [Int], rest: [Int]) {
+    /// Reads the slices that the last axis of the indices selects, or writes updates there.
+    private mutating func slices(_ node: NetworkGraph.Node, writes: Bool) throws(ModelFormatError) {
+        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let batch = writes ? 0 : node.integer("batch_dims", 0)
+        guard writes || (0..<data.count).contains(batch) else {
+            throw failure(node, "\(batch) batch axes of \(data)")
+        }
         guard let depth = indices.last, depth > 0, batch + depth <= data.count, batch < indices.count,
             Array(data.prefix(batch)) == Array(indices.prefix(batch))
         else { throw failure(node, "indices of shape \(indices) for data of shape \(data)") }
-        return (Array(data[batch..<batch + depth]), Array(data[(batch + depth)...]))
-    }
-
-    private mutating func gatherSlices(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
-        let batch = node.integer("batch_dims", 0)
-        guard batch >= 0, batch < data.count else { throw failure(node, "\(batch) batch axes of \(data)") }
-        let (extents, rest) = try slices(of: data, by: indices, batch: batch, node)
-        try check(try value(node, 1), extents: extents, node)
-        let inputs = [try operand(node, 0), try operand(node, 1)]
-        let result = Array(indices.dropLast()) + rest
-        try emit(.indexed(.gatherSlices(batch: batch, extents: extents)), inputs, shape: result, node: node)
-    }
-
-    private mutating func scatterSlices(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
-        let (extents, rest) = try slices(of: data, by: indices, batch: 0, node)
-        guard shape(try value(node, 2)) == Array(indices.dropLast()) + rest else {
-            throw failure(node, "updates of shape \(shape(try value(node, 2))) for indices of shape \(indices)")
+        let extents = Array(data[batch..<batch + depth])
+        let slices = Array(indices.dropLast() + data[(batch + depth)...])
+        let updates = writes ? shape(try value(node, 2)) : slices
+        guard updates == slices else {
+            throw failure(node, "updates of shape \(updates) for indices of shape \(indices)")
         }
-        try check(try value(node, 1), extents: extents, node)
-        let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
-        let kind = Operation.Indexed.scatterSlices(extents: extents, try reduction(node))
-        try emit(.indexed(kind), inputs, shape: data, node: node)
+        try checkIndices(node, extents: extents)
+        let kind: Operation.Indexed =
+            writes
+            ? .scatterSlices(extents: extents, try reduction(node)) : .gatherSlices(batch: batch, extents: extents)
+        try emit(.indexed(kind), try operands(node, writes ? 3 : 2), shape: writes ? data : slices, node: node)
     }
 
     private mutating func tile(_ node: NetworkGraph.Node) throws(ModelFormatError) {

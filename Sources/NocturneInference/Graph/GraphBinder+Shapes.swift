@@ -9,13 +9,12 @@ extension GraphBinder {
         },
         "Shape": { binder, node throws(ModelFormatError) in
             let shape = binder.shape(try binder.value(node, 0))
-            guard let output = node.outputs.first else { throw binder.failure(node, "it has no output") }
-            binder.values[output] = .constant(shapeTensor(shape, node))
+            try binder.setOutput(of: node, to: .constant(shapeTensor(shape, node)))
         },
         "Size": { binder, node throws(ModelFormatError) in
             let shape = binder.shape(try binder.value(node, 0))
-            guard let output = node.outputs.first else { throw binder.failure(node, "it has no output") }
-            binder.values[output] = .constant(ConstantTensor(shape: [], integers: [Int64(shape.reduce(1, *))]))
+            let count = ConstantTensor(shape: [], integers: [Int64(shape.reduce(1, *))])
+            try binder.setOutput(of: node, to: .constant(count))
         },
         "Range": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
         "Mod": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
@@ -67,12 +66,20 @@ extension GraphBinder {
 
     private mutating func reshape(_ node: NetworkGraph.Node, to shape: [Int]) throws(ModelFormatError) {
         let value = try value(node, 0)
-        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
         guard let count = Extents.count(shape), count == Extents.count(self.shape(value)) else {
             throw failure(node, "shape \(self.shape(value)) does not fill \(shape)")
         }
+        try emitReshaped(value, shape, node)
+    }
+
+    /// Names a value with another shape of as many elements.
+    mutating func emitReshaped(
+        _ value: Value,
+        _ shape: [Int],
+        _ node: NetworkGraph.Node
+    ) throws(ModelFormatError) {
         switch value {
-        case .constant(let tensor): values[output] = .constant(tensor.reshaped(shape))
+        case .constant(let tensor): try setOutput(of: node, to: .constant(tensor.reshaped(shape)))
         case .runtime(let index): try emit(.reshape, [index], shape: shape, node: node)
         }
     }

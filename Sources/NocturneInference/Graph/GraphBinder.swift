@@ -181,6 +181,13 @@ struct GraphBinder {
         try materialised(try value(node, index), title: node.title)
     }
 
+    /// The first operands of a node.
+    mutating func operands(_ node: NetworkGraph.Node, _ count: Int) throws(ModelFormatError) -> [Int] {
+        var operands: [Int] = []
+        for index in 0..<count { operands.append(try operand(node, index)) }
+        return operands
+    }
+
     mutating func newValue(_ shape: [Int], title: String) throws(ModelFormatError) -> Int {
         guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Extents.maximumCount,
             shape.allSatisfy({ $0 <= Self.maximumExtent })
@@ -194,17 +201,24 @@ struct GraphBinder {
         return bound.shapes.count - 1
     }
 
+    /// Gives a value the name of an output of the node.
+    mutating func setOutput(_ output: Int = 0, of node: NetworkGraph.Node, to value: Value) throws(ModelFormatError) {
+        guard output < node.outputs.count else { throw failure(node, "it has no output") }
+        values[node.outputs[output]] = value
+    }
+
     /// Adds an operation and names its result.
+    @discardableResult
     mutating func emit(
         _ kind: Operation.Kind,
         _ inputs: [Int],
         shape: [Int],
         node: NetworkGraph.Node,
         output: Int = 0
-    ) throws(ModelFormatError) {
+    ) throws(ModelFormatError) -> Int {
         let value = try append(kind, inputs, shape: shape, node: node)
-        guard output < node.outputs.count else { throw failure(node, "it has no output") }
-        values[node.outputs[output]] = .runtime(value)
+        try setOutput(output, of: node, to: .runtime(value))
+        return value
     }
 
     /// Adds an operation within a node's translation.
