@@ -10,7 +10,7 @@ namespace cdicom {
 /// The maximum number of bytes stored of one header; a header with a quarter of a million frames has fewer.
 const size_t maximum_kept_bytes = size_t(1) << 27;
 
-/// Visits the elements one by one and stores those listed in kept.cpp.
+/// Visits the elements one by one and stores those listed in kept_elements.hpp.
 class Walk {
   public:
     /// `not_understood` is any data that this code does not understand with certainty.

@@ -18,7 +18,7 @@
  *   files in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
  * - Pixels stay in the file until a frame is requested, and one frame is read at a time. Pixel data with a wrong or
  *   missing offset table, a wrong length or no end marker is still read where that is safe.
- * - Only the elements listed in kept.cpp are stored. Of the elements about the patient these are name, identifier and
+ * - Only the elements listed in kept_elements.hpp are stored. Of the elements about the patient these are name, identifier and
  *   birth date, which are compared with the file's path and those of other files and then forgotten, and the weight, for
  *   uptake values of PET.
  *

@@ -31,7 +31,7 @@ struct Value {
 /// What the value of an element with numbers is.
 enum class Reading { absent, empty, exact, repaired, unusable, twice };
 
-/// The elements of a data set, or of an item, that are listed in kept.cpp.
+/// The elements of a data set, or of an item, that are listed in kept_elements.hpp.
 struct Node {
     std::map<uint32_t, Value> values;
     std::map<uint32_t, std::vector<Node>> sequences;
