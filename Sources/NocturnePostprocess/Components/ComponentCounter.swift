@@ -2,12 +2,10 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Counts the connected components of every label in one pass over the slices.
+/// Counts the connected components of every label, slice after slice.
 ///
 /// Unlike ``ConnectedComponents`` it keeps no more than two slices: what is not continued in a slice is counted and forgotten.
-/// Runs of equal voxels are joined by a union-find with path halving (R. E. Tarjan, J. van Leeuwen, "Worst-Case Analysis of Set
-/// Union Algorithms", 1984).
-public struct ComponentCounter {
+public enum ComponentCounter {
     /// The components of one label.
     public struct Count: Hashable, Sendable {
         /// How many there are.
@@ -21,7 +19,7 @@ public struct ComponentCounter {
     ///   - box: what holds all labels; nil for the whole map.
     /// - Returns: a count for every label that occurs, 0 left out.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at after every slice.
-    /// - Complexity: linear in the voxels of the box; one thread.
+    /// - Complexity: linear in the voxels of the box.
     public static func counts(
         in labels: LabelVolume,
         box: VoxelBox? = nil,
@@ -30,178 +28,107 @@ public struct ComponentCounter {
     ) throws(CancelledError) -> [UInt16: Count] {
         let shape = labels.geometry.shape
         let box = box ?? VoxelBox(all: shape)
-        var counter = ComponentCounter(connectivity: connectivity, rows: box.shape.y)
-        try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+        return try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            var counts: [UInt16: Count] = [:]
+            var before = Slice()
             for k in box.lower.z..<box.upper.z {
-                try scope.flag.check()
-                counter.beginSlice()
-                for j in box.lower.y..<box.upper.y {
-                    let start = shape.offset(box.lower.x, j, k)
-                    counter.addRow(UnsafeBufferPointer(rebasing: voxels[start..<start + box.shape.x]))
+                try scope.check()
+                let start = before.runs.count
+                let runs = try joined(&before, withSlice: k, of: voxels, shape, box, scope)
+                let (ofRun, count) = try runs.components(connectivity, joined: before.firstRuns, scope)
+                let sizes = sizes(of: count, ofRun, runs, before)
+                let own = k == box.upper.z - 1 ? runs.runs.count : start
+                var firstRuns = [UInt32](repeating: .max, count: count)
+                before.set(ofRun[own...], sizes, &firstRuns)
+                var next: UInt32 = 0
+                // Components have the order of their first runs.
+                for (run, component) in zip(runs.runs, ofRun) where component == next {
+                    if firstRuns[Int(component)] == .max {
+                        counts[run.value, default: Count()].add(sizes[Int(component)])
+                    }
+                    next += 1
                 }
-                counter.endSlice()
+                before.runs = Array(runs.runs[own...])
             }
+            return counts
         }
-        counter.beginSlice()
-        // An empty slice behind the last one, in which its components end.
-        for _ in 0..<box.shape.y { counter.endRow() }
-        counter.endSlice()
-        return counter.counts
     }
 
-    /// The most memory that it takes, where no two neighbours are of one label.
+    /// The most memory that it takes, where no two neighbours are of one label: runs, their components, sizes and first runs of two
+    /// slices, and what is kept of one.
     public static func predictedBytes(_ shape: VolumeShape) -> Int {
-        shape.x * shape.y * (2 * (MemoryLayout<Run>.stride + 4) + 2 * MemoryLayout<Node>.stride) + (1 << 16)
+        let run = MemoryLayout<ConnectedComponents.Runs.Run>.stride
+        return shape.x * shape.y * (2 * (run + 4 + 8 + 4) + run + 4 + 8) + (1 << 16)
     }
 
-    private struct Run {
-        var begin: Int32
-        /// Exclusive.
-        var end: Int32
-        var value: UInt16
-    }
-
-    /// A part of a component. The first ones are the components of the slice before, the others the runs of this slice.
-    private struct Node {
-        /// Itself in a root.
-        var parent: Int32
-        /// Of a root: all voxels of its component so far.
-        var voxelCount: Int
-        var value: UInt16
-        /// Whether a run of this slice belongs to it; of a root.
-        var isContinued = false
-    }
-
-    /// The runs of a slice, row after row.
+    /// What is kept of a slice.
     private struct Slice {
-        var runs: [Run] = []
-        var rowStarts: [Int] = [0]
-        /// The node of each run; once the slice is complete, that of its component.
-        var nodes: [Int32] = []
+        var runs: [ConnectedComponents.Runs.Run] = []
+        /// The first run of each row, and the number of all runs.
+        var rowStart: [UInt32] = [0]
+        /// For each run the first one of its component in this slice.
+        var firstRuns: [UInt32] = []
+        /// For the first run of each component its voxels so far, 0 for other runs.
+        var sizes: [Int] = []
 
-        func row(_ row: Int) -> Range<Int> { rowStarts[row]..<rowStarts[row + 1] }
-    }
-
-    private let connectivity: Connectivity
-    private let rows: Int
-    /// Nil for the first slice.
-    private var before: Slice?
-    private var current = Slice()
-    private var nodes: [Node] = []
-    /// Of the components that have ended.
-    private var counts: [UInt16: Count] = [:]
-
-    private init(connectivity: Connectivity, rows: Int) {
-        self.connectivity = connectivity
-        self.rows = rows
-    }
-
-    private mutating func beginSlice() {
-        current.runs.removeAll(keepingCapacity: true)
-        current.rowStarts.removeAll(keepingCapacity: true)
-        current.rowStarts.append(0)
-        current.nodes.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func addRow(_ voxels: UnsafeBufferPointer<UInt16>) {
-        defer { endRow() }
-        // Most rows are empty, and this loop runs at memory speed.
-        var any: UInt16 = 0
-        for value in voxels { any |= value }
-        guard any != 0 else { return }
-        var place = 0
-        while place < voxels.count {
-            let (value, begin) = (voxels[place], place)
-            place += 1
-            while place < voxels.count, voxels[place] == value { place += 1 }
-            guard value != 0 else { continue }
-            current.runs.append(Run(begin: Int32(begin), end: Int32(place), value: value))
-            current.nodes.append(Int32(nodes.count))
-            nodes.append(Node(parent: Int32(nodes.count), voxelCount: place - begin, value: value))
-        }
-    }
-
-    private mutating func endRow() {
-        current.rowStarts.append(current.runs.count)
-        let row = current.rowStarts.count - 2
-        let own = current.row(row)
-        guard !own.isEmpty else { return }
-        if row > 0 {
-            join(own, current.row(row - 1), of: current, reach: connectivity.reachInNextRow)
-        }
-        guard let before else { return }
-        let reaches = [
-            (row - 1, connectivity.reachInDiagonalRow), (row, connectivity.reachInNextRow),
-            (row + 1, connectivity.reachInDiagonalRow),
-        ]
-        for (other, reach) in reaches where other >= 0 && other < rows {
-            guard let reach else { continue }
-            join(own, before.row(other), of: before, reach: reach)
-        }
-    }
-
-    /// Joins the runs of a row with those of the same label that they touch in another one.
-    private mutating func join(_ own: Range<Int>, _ others: Range<Int>, of slice: Slice, reach: Int) {
-        var other = others.lowerBound
-        for run in own {
-            let (begin, end) = (current.runs[run].begin - Int32(reach), current.runs[run].end + Int32(reach))
-            while other < others.upperBound, slice.runs[other].end <= begin { other += 1 }
-            var place = other
-            while place < others.upperBound, slice.runs[place].begin < end {
-                if slice.runs[place].value == current.runs[run].value {
-                    union(Int(current.nodes[run]), Int(slice.nodes[place]))
-                }
-                place += 1
+        /// - Parameter first: gets the first run of each component that has one in this slice.
+        mutating func set(_ components: ArraySlice<UInt32>, _ all: [Int], _ first: inout [UInt32]) {
+            (firstRuns, sizes) = ([], [])
+            firstRuns.reserveCapacity(components.count)
+            sizes.reserveCapacity(components.count)
+            for (run, component) in components.enumerated() {
+                let isFirst = first[Int(component)] == .max
+                if isFirst { first[Int(component)] = UInt32(run) }
+                firstRuns.append(first[Int(component)])
+                sizes.append(isFirst ? all[Int(component)] : 0)
             }
         }
     }
 
-    private mutating func root(of node: Int) -> Int {
-        var node = node
-        while nodes[node].parent != Int32(node) {
-            nodes[node].parent = nodes[Int(nodes[node].parent)].parent
-            node = Int(nodes[node].parent)
-        }
-        return node
+    /// The runs of the slice before, which connect those of slice `k` to its components, and those of slice `k`.
+    private static func joined(
+        _ before: inout Slice,
+        withSlice k: Int,
+        of voxels: ParallelReader<UInt16>,
+        _ shape: VolumeShape,
+        _ box: VoxelBox,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> ConnectedComponents.Runs {
+        var region = box
+        (region.lower.z, region.upper.z) = (k, k + 1)
+        let own = try ConnectedComponents.Runs(
+            in: voxels,
+            shape: shape,
+            region: region,
+            selection: .everyLabel,
+            scope: scope
+        )
+        region.lower.z = max(k - 1, box.lower.z)
+        let start = UInt32(before.runs.count)
+        let rowStart = before.rowStart + own.rowStart.dropFirst().map { start + $0 }
+        let runs = before.runs + own.runs
+        (before.runs, before.rowStart) = ([], own.rowStart)
+        return ConnectedComponents.Runs(shape: shape, region: region, runs: runs, rowStart: rowStart)
     }
 
-    private mutating func union(_ one: Int, _ other: Int) {
-        let (a, b) = (root(of: one), root(of: other))
-        guard a != b else { return }
-        // The lower number stays, so that the result does not depend on the order of the calls.
-        let (first, second) = (min(a, b), max(a, b))
-        nodes[second].parent = Int32(first)
-        nodes[first].voxelCount += nodes[second].voxelCount
-    }
-
-    /// Counts the components that end, and keeps those that may continue.
-    private mutating func endSlice() {
-        for node in current.nodes { nodes[root(of: Int(node))].isContinued = true }
-        var kept: [Node] = []
-        var numbers = [Int32](repeating: -1, count: nodes.count)
-        for node in nodes.indices where nodes[node].parent == Int32(node) {
-            if nodes[node].isContinued {
-                // Numbers begin at 0 again in each slice: memory stays that of two slices, however many there are.
-                numbers[node] = Int32(kept.count)
-                kept.append(
-                    Node(
-                        parent: Int32(kept.count),
-                        voxelCount: nodes[node].voxelCount,
-                        value: nodes[node].value
-                    )
-                )
-            } else {
-                var count = counts[nodes[node].value] ?? Count()
-                count.components += 1
-                count.largestVoxelCount = max(count.largestVoxelCount, nodes[node].voxelCount)
-                counts[nodes[node].value] = count
-            }
+    private static func sizes(
+        of count: Int,
+        _ ofRun: [UInt32],
+        _ runs: ConnectedComponents.Runs,
+        _ before: Slice
+    ) -> [Int] {
+        var sizes = [Int](repeating: 0, count: count)
+        for (component, size) in zip(ofRun, before.sizes) { sizes[Int(component)] += size }
+        for index in before.sizes.count..<ofRun.count {
+            sizes[Int(ofRun[index])] += Int(runs.runs[index].end - runs.runs[index].begin)
         }
-        for run in current.nodes.indices { current.nodes[run] = numbers[root(of: Int(current.nodes[run]))] }
-        nodes = kept
-        let old = before
-        before = current
-        // Its memory is used again.
-        if let old { current = old }
+        return sizes
+    }
+}
+
+extension ComponentCounter.Count {
+    fileprivate mutating func add(_ voxelCount: Int) {
+        components += 1
+        largestVoxelCount = max(largestVoxelCount, voxelCount)
     }
 }

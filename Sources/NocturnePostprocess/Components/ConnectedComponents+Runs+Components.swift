@@ -15,12 +15,14 @@ extension ConnectedComponents.Runs {
     /// The component of every run, numbered from 0 in the order of first voxels, and the number of components.
     ///
     /// Extra memory: 4 bytes per run.
+    /// - Parameter joined: for each of the first runs, what is already known: the first run of its component.
     /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
     func components(
         _ connectivity: Connectivity,
+        joined: [UInt32] = [],
         _ scope: ComputeScope
     ) throws(CancelledError) -> (ofRun: [UInt32], count: Int) {
-        var parents = Array(0..<UInt32(runs.count))
+        var parents = joined + (UInt32(joined.count)..<UInt32(runs.count))
         try parents.withParallelBuffer { parents throws(CancelledError) in
             try join(connectivity, parents, scope)
         }
