@@ -17,7 +17,7 @@ struct NIfTIHeaderEncoder {
     func encoded() -> [UInt8] {
         let shape = geometry.shape
         let needsNIfTI2 = max(shape.x, shape.y, shape.z) > Int(Int16.max)
-        let layout = NIfTILayout.of(needsNIfTI2 ? .nifti2 : .nifti1)
+        let layout = needsNIfTI2 ? NIfTILayout.nifti2 : .nifti1
         let blocks = extensions.flatMap { NIfTIHeaderEncoder.block($0) }
         let dataOffset = layout.firstDataOffset + blocks.count
         var bytes = HeaderBytes(layout: layout)

@@ -1,97 +1,54 @@
-/// The offsets of the header fields. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
+/// The offsets of the header fields, in NIfTI-1 and NIfTI-2. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
 ///
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.
 struct NIfTILayout {
     let version: VolumeFileHeader.NIfTIVersion
     /// `sizeof_hdr`: its value shows the version, and its byte order that of the file.
-    let headerSize: Int
+    var headerSize: Int { byVersion(348, 540) }
     /// `magic`.
-    let magic: Int
+    var magic: Int { byVersion(344, 4) }
     /// `datatype`.
-    let dataType: Int
+    var dataType: Int { byVersion(70, 12) }
     /// `bitpix`.
-    let bitsPerVoxel: Int
+    var bitsPerVoxel: Int { byVersion(72, 14) }
     /// `dim`: the number of axes, then their lengths.
-    let dimensions: Int
+    var dimensions: Int { byVersion(40, 16) }
     /// `pixdim`: the handedness of the q-form, then the spacings.
-    let pixelDimensions: Int
+    var pixelDimensions: Int { byVersion(76, 104) }
     /// `vox_offset`: a real number in NIfTI-1, an integer in NIfTI-2.
-    let dataOffset: Int
+    var dataOffset: Int { byVersion(108, 168) }
     /// `scl_slope`.
-    let slope: Int
+    var slope: Int { byVersion(112, 176) }
     /// `scl_inter`.
-    let intercept: Int
+    var intercept: Int { byVersion(116, 184) }
     /// `descrip`.
-    let summary: Int
+    var summary: Int { byVersion(148, 240) }
     /// `cal_max`, directly followed by `cal_min`.
-    let displayRange: Int
+    var displayRange: Int { byVersion(124, 192) }
     /// `qform_code`.
-    let qformCode: Int
+    var qformCode: Int { byVersion(252, 344) }
     /// `sform_code`.
-    let sformCode: Int
+    var sformCode: Int { byVersion(254, 348) }
     /// `quatern_b`, followed by c and d; a follows from them.
-    let quaternion: Int
+    var quaternion: Int { byVersion(256, 352) }
     /// `qoffset_x`, followed by y and z.
-    let quaternionOffset: Int
+    var quaternionOffset: Int { byVersion(268, 376) }
     /// `srow_x`, followed by the other two rows, of four numbers each.
-    let sformRows: Int
+    var sformRows: Int { byVersion(280, 400) }
     /// `toffset`.
-    let timeOffset: Int
+    var timeOffset: Int { byVersion(136, 224) }
     /// `xyzt_units`: one byte in NIfTI-1, four in NIfTI-2.
-    let units: Int
+    var units: Int { byVersion(123, 500) }
     /// `intent_code`.
-    let intentCode: Int
+    var intentCode: Int { byVersion(68, 504) }
 
     /// Four bytes after the header; the first one is nonzero if extensions follow.
     static let extensionFlagLength = 4
 
-    static let nifti1 = NIfTILayout(
-        version: .nifti1,
-        headerSize: 348,
-        magic: 344,
-        dataType: 70,
-        bitsPerVoxel: 72,
-        dimensions: 40,
-        pixelDimensions: 76,
-        dataOffset: 108,
-        slope: 112,
-        intercept: 116,
-        summary: 148,
-        displayRange: 124,
-        qformCode: 252,
-        sformCode: 254,
-        quaternion: 256,
-        quaternionOffset: 268,
-        sformRows: 280,
-        timeOffset: 136,
-        units: 123,
-        intentCode: 68
-    )
+    static let nifti1 = NIfTILayout(version: .nifti1)
+    static let nifti2 = NIfTILayout(version: .nifti2)
 
-    static let nifti2 = NIfTILayout(
-        version: .nifti2,
-        headerSize: 540,
-        magic: 4,
-        dataType: 12,
-        bitsPerVoxel: 14,
-        dimensions: 16,
-        pixelDimensions: 104,
-        dataOffset: 168,
-        slope: 176,
-        intercept: 184,
-        summary: 240,
-        displayRange: 192,
-        qformCode: 344,
-        sformCode: 348,
-        quaternion: 352,
-        quaternionOffset: 376,
-        sformRows: 400,
-        timeOffset: 224,
-        units: 500,
-        intentCode: 504
-    )
-
-    static func of(_ version: VolumeFileHeader.NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
+    private func byVersion(_ one: Int, _ two: Int) -> Int { version == .nifti1 ? one : two }
 
     /// The smallest offset of the voxels in a single file.
     var firstDataOffset: Int { headerSize + NIfTILayout.extensionFlagLength }
