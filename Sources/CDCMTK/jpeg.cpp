@@ -111,7 +111,7 @@ cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layou
         const bool ended = condition == EC_IllegalCall;
         fail(error, CDICOM_DECODER_FAILED, condition);
         if (ended && error) {
-            cdicom::copy_text(error->text, sizeof error->text, "the compressed stream is truncated");
+            cdicom::copy_text(error->text, "the compressed stream is truncated");
         }
         return CDICOM_DECODER_FAILED;
     }

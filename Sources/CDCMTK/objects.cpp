@@ -72,6 +72,14 @@ DcmItem *cdcmtk::first_item(DcmItem &item, const DcmTagKey &sequence) {
     return item.findAndGetSequenceItem(sequence, found, 0).good() ? found : nullptr;
 }
 
+void cdcmtk::code_in(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code) {
+    DcmItem *member = first_item(item, sequence);
+    if (!member) return;
+    copy(*member, DCM_CodingSchemeDesignator, code.scheme);
+    copy(*member, member->tagExists(DCM_CodeValue) ? DCM_CodeValue : DCM_LongCodeValue, code.value);
+    copy(*member, DCM_CodeMeaning, code.meaning);
+}
+
 void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, const std::string &text) {
     require(item.putAndInsertOFStringArray(tag, OFString(text.data(), text.size())));
 }

@@ -42,6 +42,15 @@ bool numbers_in(DcmItem &item, const DcmTagKey &tag, double *values, unsigned lo
 /// The first item of a sequence, or null.
 DcmItem *first_item(DcmItem &item, const DcmTagKey &sequence);
 
+/// Copies the text of an element to a field; an empty one when it is missing.
+template <size_t capacity>
+void copy(DcmItem &item, const DcmTagKey &tag, char (&field)[capacity]) {
+    cdicom::copy_text(field, text_in(item, tag));
+}
+
+/// The code in the first item of a sequence; unchanged when there is none.
+void code_in(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code);
+
 /// Calls `body` with each item of a sequence, in order, until it returns false. Linear in their number.
 template <typename Body>
 void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {

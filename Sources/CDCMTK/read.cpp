@@ -33,9 +33,9 @@ extern "C" cdicom_code cdcmtk_read_object(const char *path, cdicom_header *heade
         cdicom::fill_header(object, *header);
         if (names) {
             const char *name = header->sop_class_uid[0] ? dcmFindNameOfUID(header->sop_class_uid, "") : nullptr;
-            cdicom::copy_text(names->sop_class, sizeof names->sop_class, name ? name : "");
+            cdicom::copy_text(names->sop_class, name ? name : "");
             name = object.syntax ? DcmXfer(object.syntax->uid).getXferName() : nullptr;
-            cdicom::copy_text(names->transfer_syntax, sizeof names->transfer_syntax, name ? name : "");
+            cdicom::copy_text(names->transfer_syntax, name ? name : "");
         }
         return frames && count ? cdicom::copy_frames(object.set, *header, frames, count, error) : CDICOM_OK;
     });

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+using cdcmtk::copy;
 using cdcmtk::refuse;
 using cdcmtk::text_in;
 
@@ -23,10 +24,6 @@ struct cdcmtk_structure {
 };
 
 namespace {
-
-void copy(DcmItem &item, const DcmTagKey &tag, char *field, size_t capacity) {
-    cdicom::copy_text(field, capacity, text_in(item, tag));
-}
 
 int32_t integer_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
     Sint32 value = 0;
@@ -53,13 +50,12 @@ bool parse_numbers(const char *text, size_t length, size_t most, std::vector<dou
 void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_facts &facts, size_t most) {
     cdcmtk::for_each_item(set, DCM_ReferencedFrameOfReferenceSequence, [&](DcmItem &frame) {
         if (facts.frame_of_reference_uid[0] == 0) {
-            copy(frame, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid, sizeof facts.frame_of_reference_uid);
+            copy(frame, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid);
         }
         cdcmtk::for_each_item(frame, DCM_RTReferencedStudySequence, [&](DcmItem &study) {
             cdcmtk::for_each_item(study, DCM_RTReferencedSeriesSequence, [&](DcmItem &series) {
                 if (facts.referenced_series_uid[0] == 0) {
-                    copy(series, DCM_SeriesInstanceUID, facts.referenced_series_uid,
-                         sizeof facts.referenced_series_uid);
+                    copy(series, DCM_SeriesInstanceUID, facts.referenced_series_uid);
                 }
                 cdcmtk::for_each_item(series, DCM_ContourImageSequence, [&](DcmItem &image) {
                     if (made.images.size() >= most) return false;
@@ -85,11 +81,9 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t maximum_region
         cdcmtk_structure::Region region;
         std::memset(&region.facts, 0, sizeof region.facts);
         region.facts.number = integer_in(item, DCM_ROINumber, -1);
-        copy(item, DCM_ROIName, region.facts.name, sizeof region.facts.name);
-        copy(item, DCM_ROIDescription, region.facts.description, sizeof region.facts.description);
-        copy(item, DCM_ReferencedFrameOfReferenceUID, region.facts.frame_of_reference_uid,
-             sizeof region.facts.frame_of_reference_uid);
-        copy(item, DCM_ROIGenerationAlgorithm, region.facts.algorithm, sizeof region.facts.algorithm);
+        copy(item, DCM_ROIName, region.facts.name);
+        copy(item, DCM_ROIDescription, region.facts.description);
+        copy(item, DCM_ReferencedFrameOfReferenceUID, region.facts.frame_of_reference_uid);
         places.emplace(region.facts.number, made.regions.size());
         made.regions.push_back(region);
         return true;
@@ -120,13 +114,8 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t maximum_region
         const auto place = places.find(integer_in(item, DCM_ReferencedROINumber, -1));
         if (place == places.end()) return true;
         cdcmtk_region_facts &facts = made.regions[place->second].facts;
-        copy(item, DCM_RTROIInterpretedType, facts.interpreted_type, sizeof facts.interpreted_type);
-        if (DcmItem *code = cdcmtk::first_item(item, DCM_RTROIIdentificationCodeSequence)) {
-            copy(*code, DCM_CodingSchemeDesignator, facts.code.scheme, sizeof facts.code.scheme);
-            copy(*code, code->tagExists(DCM_CodeValue) ? DCM_CodeValue : DCM_LongCodeValue, facts.code.value,
-                 sizeof facts.code.value);
-            copy(*code, DCM_CodeMeaning, facts.code.meaning, sizeof facts.code.meaning);
-        }
+        copy(item, DCM_RTROIInterpretedType, facts.interpreted_type);
+        cdcmtk::code_in(item, DCM_RTROIIdentificationCodeSequence, facts.code);
         return true;
     });
     return !is_too_many;
@@ -149,8 +138,7 @@ extern "C" int cdcmtk_structure_open(const char *path, const cdcmtk_structure_li
             return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) is of another class");
         }
         std::memset(facts, 0, sizeof *facts);
-        copy(set, DCM_StructureSetLabel, facts->label, sizeof facts->label);
-        copy(set, DCM_StudyInstanceUID, facts->study_uid, sizeof facts->study_uid);
+        copy(set, DCM_StructureSetLabel, facts->label);
         made->maximum_numbers = limits->numbers;
         read_references(set, *made, *facts, 1 << 20);
         if (!read_regions(set, *made, limits->regions, limits->contours)) {
@@ -186,12 +174,10 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         }
         DcmItem &item = *structure->regions[region].contours[index];
         std::memset(facts, 0, sizeof *facts);
-        copy(item, DCM_ContourGeometricType, facts->geometric_type, sizeof facts->geometric_type);
+        copy(item, DCM_ContourGeometricType, facts->geometric_type);
         if (DcmItem *image = cdcmtk::first_item(item, DCM_ContourImageSequence)) {
-            copy(*image, DCM_ReferencedSOPInstanceUID, facts->referenced_image_uid,
-                 sizeof facts->referenced_image_uid);
+            copy(*image, DCM_ReferencedSOPInstanceUID, facts->referenced_image_uid);
         }
-        facts->stated_points = integer_in(item, DCM_NumberOfContourPoints, -1);
         structure->points.clear();
         DcmElement *element = nullptr;
         if (item.findAndGetElement(DCM_ContourData, element).bad() || !element) return CDICOM_OK;

@@ -4,14 +4,11 @@
 #include <cmath>
 #include <cstring>
 
+using cdcmtk::copy;
 using cdcmtk::refuse;
 using cdcmtk::text_in;
 
 namespace {
-
-void copy(DcmItem &item, const DcmTagKey &tag, char *field, size_t capacity) {
-    cdicom::copy_text(field, capacity, text_in(item, tag));
-}
 
 int32_t unsigned_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
     Uint16 value = 0;
@@ -62,12 +59,9 @@ int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmenta
         return refuse(error, CDCMTK_OTHER_OBJECT,
                       "a segmentation of a microscopic slide, whose frames are tiles of one image: not of a volume");
     }
-    copy(set, DCM_SOPInstanceUID, facts.sop_instance_uid, sizeof facts.sop_instance_uid);
-    copy(set, DCM_StudyInstanceUID, facts.study_uid, sizeof facts.study_uid);
-    copy(set, DCM_SeriesInstanceUID, facts.series_uid, sizeof facts.series_uid);
-    copy(set, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid, sizeof facts.frame_of_reference_uid);
+    copy(set, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid);
     if (DcmItem *series = cdcmtk::first_item(set, DCM_ReferencedSeriesSequence)) {
-        copy(*series, DCM_SeriesInstanceUID, facts.referenced_series_uid, sizeof facts.referenced_series_uid);
+        copy(*series, DCM_SeriesInstanceUID, facts.referenced_series_uid);
     }
     facts.rows = unsigned_in(set, DCM_Rows, 0);
     facts.columns = unsigned_in(set, DCM_Columns, 0);
@@ -118,14 +112,6 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
     return CDICOM_OK;
 }
 
-void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code) {
-    DcmItem *member = cdcmtk::first_item(item, sequence);
-    if (!member) return;
-    copy(*member, DCM_CodingSchemeDesignator, code.scheme, sizeof code.scheme);
-    copy(*member, member->tagExists(DCM_CodeValue) ? DCM_CodeValue : DCM_LongCodeValue, code.value, sizeof code.value);
-    copy(*member, DCM_CodeMeaning, code.meaning, sizeof code.meaning);
-}
-
 }  // namespace
 
 extern "C" int cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
@@ -171,12 +157,12 @@ extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, si
         std::memset(facts, 0, sizeof *facts);
         facts->number = unsigned_in(item, DCM_SegmentNumber, -1);
         if (facts->number < 0) return refuse(error, CDCMTK_MISSING_ELEMENT, "SegmentNumber (0062,0004) is missing");
-        copy(item, DCM_SegmentLabel, facts->label, sizeof facts->label);
-        copy(item, DCM_SegmentDescription, facts->description, sizeof facts->description);
-        copy(item, DCM_SegmentAlgorithmType, facts->algorithm_type, sizeof facts->algorithm_type);
-        copy(item, DCM_SegmentAlgorithmName, facts->algorithm_name, sizeof facts->algorithm_name);
-        fill_code(item, DCM_SegmentedPropertyCategoryCodeSequence, facts->category);
-        fill_code(item, DCM_SegmentedPropertyTypeCodeSequence, facts->type);
+        copy(item, DCM_SegmentLabel, facts->label);
+        copy(item, DCM_SegmentDescription, facts->description);
+        copy(item, DCM_SegmentAlgorithmType, facts->algorithm_type);
+        copy(item, DCM_SegmentAlgorithmName, facts->algorithm_name);
+        cdcmtk::code_in(item, DCM_SegmentedPropertyCategoryCodeSequence, facts->category);
+        cdcmtk::code_in(item, DCM_SegmentedPropertyTypeCodeSequence, facts->type);
         facts->has_color = 1;
         for (unsigned long axis = 0; axis < 3; axis += 1) {
             if (item.findAndGetUint16(DCM_RecommendedDisplayCIELabValue, facts->lab[axis], axis).bad()) {

@@ -8,7 +8,7 @@ namespace cdicom {
 cdicom_code fail(cdicom_error *error, cdicom_code code, const std::string &text) {
     if (error) {
         error->condition = 0;
-        copy_text(error->text, sizeof error->text, text);
+        copy_text(error->text, text);
     }
     return code;
 }

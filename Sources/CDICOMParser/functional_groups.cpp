@@ -13,7 +13,7 @@ using cdicom::Node;
 using cdicom::Reader;
 namespace tag = cdicom::tag;
 
-void take_geometry(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
+void take_values(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
@@ -30,17 +30,11 @@ void take_geometry(const Node &groups, cdicom_plane &frame, cdicom_remarks &rema
         note(read.numbers(tag::SliceThickness, &frame.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
         note(read.numbers(tag::SpacingBetweenSlices, &frame.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
     }
-}
-
-void take_values(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
-    const auto note = [&frame](bool is_found, uint32_t bit) {
-        if (is_found) frame.present |= bit;
-    };
     if (const Node *values = groups.item(tag::PixelValueTransformationSequence)) {
         Reader read(*values, remarks);
         note(read.numbers(tag::RescaleSlope, &frame.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
         note(read.numbers(tag::RescaleIntercept, &frame.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
-        cdicom::put_text(*values, tag::RescaleType, frame.rescale_type, sizeof frame.rescale_type);
+        cdicom::put_text(*values, tag::RescaleType, frame.rescale_type);
     }
     if (const Node *window = groups.item(tag::FrameVOILUTSequence)) {
         Reader read(*window, remarks);
@@ -61,7 +55,7 @@ void take_values(const Node &groups, cdicom_plane &frame, cdicom_remarks &remark
     for (const uint32_t type_tag :
          {tag::MRImageFrameTypeSequence, tag::CTImageFrameTypeSequence, tag::PETFrameAcquisitionSequence}) {
         if (const Node *type = groups.item(type_tag)) {
-            cdicom::put_text(*type, tag::FrameType, frame.image_type, sizeof frame.image_type);
+            cdicom::put_text(*type, tag::FrameType, frame.image_type);
         }
     }
 }
@@ -72,7 +66,7 @@ void read_content(const Node &content, cdicom_plane &frame, cdicom_remarks &rema
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
-    cdicom::put_text(content, tag::StackID, frame.stack_id, sizeof frame.stack_id);
+    cdicom::put_text(content, tag::StackID, frame.stack_id);
     note(read.integer(tag::TemporalPositionIndex, frame.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
     note(read.integer(tag::FrameAcquisitionNumber, frame.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
     const std::string moment = content.text(tag::FrameAcquisitionDateTime);
@@ -90,7 +84,6 @@ void read_content(const Node &content, cdicom_plane &frame, cdicom_remarks &rema
 
 /// Copies the values stated in `groups`, the shared ones or a frame's own. Later calls override earlier ones.
 void read_groups(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
-    take_geometry(groups, frame, remarks);
     take_values(groups, frame, remarks);
     if (const Node *content = groups.item(tag::FrameContentSequence)) read_content(*content, frame, remarks);
 }

@@ -23,47 +23,45 @@ bool padding(Reader &read, uint32_t tag, const cdicom_header &header, int64_t &v
 
 void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     const Node &set = object.set;
-    const auto text = [&set](uint32_t tag, char *field, size_t capacity) {
-        cdicom::put_text(set, tag, field, capacity);
-    };
+    const auto text = [&set](uint32_t tag, auto &field) { cdicom::put_text(set, tag, field); };
     const cdicom::CharacterSets characters(set.text(tag::SpecificCharacterSet));
-    const auto words = [&](uint32_t tag, char *field, size_t capacity) {
-        cdicom::copy_text(field, capacity, characters.utf8(set.text(tag), tag == tag::PatientName));
+    const auto words = [&](uint32_t tag, auto &field) {
+        cdicom::copy_text(field, characters.utf8(set.text(tag), tag == tag::PatientName));
     };
-    text(tag::SOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
+    text(tag::SOPClassUID, header.sop_class_uid);
     if (!header.sop_class_uid[0]) {
         // A media directory states its class only here.
-        cdicom::put_text(object.meta, tag::MediaStorageSOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
+        cdicom::put_text(object.meta, tag::MediaStorageSOPClassUID, header.sop_class_uid);
     }
-    text(tag::SOPInstanceUID, header.sop_instance_uid, sizeof header.sop_instance_uid);
-    text(tag::StudyInstanceUID, header.study_uid, sizeof header.study_uid);
-    text(tag::SeriesInstanceUID, header.series_uid, sizeof header.series_uid);
-    text(tag::FrameOfReferenceUID, header.frame_of_reference_uid, sizeof header.frame_of_reference_uid);
-    text(tag::ConcatenationUID, header.concatenation_uid, sizeof header.concatenation_uid);
-    text(tag::Modality, header.modality, sizeof header.modality);
-    text(tag::PhotometricInterpretation, header.photometric, sizeof header.photometric);
-    text(tag::ImageType, header.plane.image_type, sizeof header.plane.image_type);
-    words(tag::SeriesDescription, header.series_description, sizeof header.series_description);
-    text(tag::Units, header.units, sizeof header.units);
-    words(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
-    text(tag::RescaleType, header.plane.rescale_type, sizeof header.plane.rescale_type);
+    text(tag::SOPInstanceUID, header.sop_instance_uid);
+    text(tag::StudyInstanceUID, header.study_uid);
+    text(tag::SeriesInstanceUID, header.series_uid);
+    text(tag::FrameOfReferenceUID, header.frame_of_reference_uid);
+    text(tag::ConcatenationUID, header.concatenation_uid);
+    text(tag::Modality, header.modality);
+    text(tag::PhotometricInterpretation, header.photometric);
+    text(tag::ImageType, header.plane.image_type);
+    words(tag::SeriesDescription, header.series_description);
+    text(tag::Units, header.units);
+    words(tag::Manufacturer, header.manufacturer);
+    text(tag::RescaleType, header.plane.rescale_type);
     if (const Node *table = set.item(tag::ModalityLUTSequence)) {
-        cdicom::put_text(*table, tag::ModalityLUTType, header.plane.rescale_type, sizeof header.plane.rescale_type);
+        cdicom::put_text(*table, tag::ModalityLUTType, header.plane.rescale_type);
     }
-    cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
-    text(tag::StudyDate, header.study_date, sizeof header.study_date);
-    text(tag::StudyTime, header.study_time, sizeof header.study_time);
-    text(tag::SeriesDate, header.series_date, sizeof header.series_date);
-    words(tag::AccessionNumber, header.accession_number, sizeof header.accession_number);
+    cdicom::copy_text(header.transfer_syntax_uid, object.syntax_uid);
+    text(tag::StudyDate, header.study_date);
+    text(tag::StudyTime, header.study_time);
+    text(tag::SeriesDate, header.series_date);
+    words(tag::AccessionNumber, header.accession_number);
     header.identity_removed = set.text(tag::PatientIdentityRemoved).compare(0, 3, "YES") == 0;
-    words(tag::PatientName, header.patient_name, sizeof header.patient_name);
-    words(tag::PatientID, header.patient_id, sizeof header.patient_id);
-    words(tag::IssuerOfPatientID, header.patient_id_issuer, sizeof header.patient_id_issuer);
-    text(tag::PatientBirthDate, header.birth_date, sizeof header.birth_date);
-    text(tag::PatientSex, header.patient_sex, sizeof header.patient_sex);
+    words(tag::PatientName, header.patient_name);
+    words(tag::PatientID, header.patient_id);
+    words(tag::IssuerOfPatientID, header.patient_id_issuer);
+    text(tag::PatientBirthDate, header.birth_date);
+    text(tag::PatientSex, header.patient_sex);
 }
 
-void fill_pixels(const Node &set, cdicom_header &header) {
+void fill_numbers(const Node &set, cdicom_header &header) {
     cdicom_plane &plane = header.plane;
     Reader read(set, header.remarks);
     const auto note = [&plane](bool is_found, uint32_t bit) {
@@ -85,29 +83,14 @@ void fill_pixels(const Node &set, cdicom_header &header) {
     note(set.sequences.count(tag::ModalityLUTSequence) != 0, CDICOM_HAS_MODALITY_LUT);
     note(padding(read, tag::PixelPaddingValue, header, header.padding_value), CDICOM_HAS_PADDING);
     note(padding(read, tag::PixelPaddingRangeLimit, header, header.padding_limit), CDICOM_HAS_PADDING_LIMIT);
-}
-
-void fill_geometry(const Node &set, cdicom_header &header) {
-    cdicom_plane &plane = header.plane;
-    Reader read(set, header.remarks);
-    const auto note = [&plane](bool is_found, uint32_t bit) {
-        if (is_found) plane.present |= bit;
-    };
+    // Geometry.
     note(read.numbers(tag::ImagePositionPatient, plane.position, 3), CDICOM_HAS_POSITION);
     note(read.numbers(tag::ImageOrientationPatient, plane.orientation, 6), CDICOM_HAS_ORIENTATION);
     note(read.numbers(tag::PixelSpacing, plane.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
     note(read.numbers(tag::SliceThickness, &plane.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
     note(read.numbers(tag::SpacingBetweenSlices, &plane.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
     note(read.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
-}
-
-/// The values that distinguish the slices of a series from each other.
-void fill_acquisition(const Node &set, cdicom_header &header) {
-    cdicom_plane &plane = header.plane;
-    Reader read(set, header.remarks);
-    const auto note = [&plane](bool is_found, uint32_t bit) {
-        if (is_found) plane.present |= bit;
-    };
+    // What distinguishes the slices of a series from each other.
     note(read.integer(tag::InstanceNumber, plane.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
     note(read.integer(tag::EchoNumbers, plane.echo_number, true), CDICOM_HAS_ECHO_NUMBER);
     note(read.integer(tag::AcquisitionNumber, plane.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
@@ -125,7 +108,7 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
     read.numbers(tag::RepetitionTime, &plane.repetition_time, 1, true);
     read.numbers(tag::InversionTime, &plane.inversion_time, 1, true);
     read.numbers(tag::FlipAngle, &plane.flip_angle, 1, true);
-    cdicom::put_text(set, tag::ConvolutionKernel, plane.kernel, sizeof plane.kernel);
+    cdicom::put_text(set, tag::ConvolutionKernel, plane.kernel);
     const bool is_siemens = set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0;
     note(read.numbers(tag::DiffusionBValue, &plane.b_value, 1)
              || (is_siemens && read.numbers(tag::SiemensBValue, &plane.b_value, 1)),
@@ -136,9 +119,7 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
 
 void cdicom::fill_header(const Object &object, cdicom_header &header) {
     fill_texts(object, header);
-    fill_pixels(object.set, header);
-    fill_geometry(object.set, header);
-    fill_acquisition(object.set, header);
+    fill_numbers(object.set, header);
     header.pixel_kind = static_cast<int32_t>(object.pixels.kind);
     header.misstated = !object.is_misstated ? 0 : object.syntax->is_explicit ? CDICOM_IS_IMPLICIT : CDICOM_IS_EXPLICIT;
     find_mosaic(object.set, header);

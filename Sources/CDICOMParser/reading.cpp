@@ -257,9 +257,8 @@ bool Reader::note(uint32_t tag, Reading reading, const double *values, size_t co
     if (remark != remarks_.remarks + CDICOM_MOST_REMARKS && remark->kind < kind) {
         remark->tag = tag;
         remark->kind = kind;
-        copy_text(remark->text, sizeof remark->text, shown(*node_.find(tag)));
-        copy_text(remark->read_as, sizeof remark->read_as,
-                  reading == Reading::repaired ? joined(values, count) : std::string());
+        copy_text(remark->text, shown(*node_.find(tag)));
+        copy_text(remark->read_as, reading == Reading::repaired ? joined(values, count) : std::string());
     }
     return reading == Reading::repaired;
 }

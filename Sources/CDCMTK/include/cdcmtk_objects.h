@@ -88,7 +88,7 @@ typedef struct {
 } cdcmtk_coded_text;
 
 typedef struct {
-    char sop_instance_uid[72], study_uid[72], series_uid[72], frame_of_reference_uid[72];
+    char frame_of_reference_uid[72];
     char referenced_series_uid[72];      /* of the first referenced series */
     int32_t kind, rows, columns, bits_allocated, bits_stored, high_bit;
     int32_t maximum_fraction;
@@ -127,7 +127,7 @@ int cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t ind
                                    cdicom_error *error);
 
 typedef struct {
-    char label[72], frame_of_reference_uid[72], study_uid[72], referenced_series_uid[72];
+    char label[72], frame_of_reference_uid[72], referenced_series_uid[72];
     size_t regions, referenced_images;
 } cdcmtk_structure_facts;
 
@@ -135,14 +135,13 @@ typedef struct {
     int32_t number;
     int32_t has_color;
     uint8_t color[3];
-    char name[264], description[264], frame_of_reference_uid[72], algorithm[40], interpreted_type[40];
+    char name[264], description[264], frame_of_reference_uid[72], interpreted_type[40];
     cdcmtk_coded_text code;
     size_t contours;
 } cdcmtk_region_facts;
 
 typedef struct {
     char geometric_type[40], referenced_image_uid[72];
-    int64_t stated_points;               /* -1 when missing */
     const double *points;                /* x, y, z of each; valid until the next call */
     size_t count;                        /* of numbers */
 } cdcmtk_contour_facts;

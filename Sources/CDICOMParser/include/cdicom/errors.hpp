@@ -14,6 +14,10 @@ cdicom_code fail(cdicom_error *error, cdicom_code code, const std::string &text)
 
 /// Copies a text in UTF-8 to a field, truncated to its size and without the padding defined by the standard.
 void copy_text(char *field, size_t capacity, const std::string &text);
+template <size_t capacity>
+void copy_text(char (&field)[capacity], const std::string &text) {
+    copy_text(field, capacity, text);
+}
 
 /// Runs `body` and converts exceptions to codes.
 template <typename Body>
