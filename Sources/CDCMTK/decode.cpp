@@ -69,12 +69,7 @@ extern "C" cdicom_code cdcmtk_decoder_open(const char *path, cdcmtk_decoder **de
     });
 }
 
-extern "C" void cdcmtk_decoder_close(cdcmtk_decoder *decoder) {
-    cdicom::guarded(nullptr, [=]() -> cdicom_code {
-        delete decoder;
-        return CDICOM_OK;
-    });
-}
+extern "C" void cdcmtk_decoder_close(cdcmtk_decoder *decoder) { delete decoder; }
 
 extern "C" const char *cdcmtk_decoder_notes(cdcmtk_decoder *decoder) {
     cdicom::guarded(nullptr, [=]() -> cdicom_code {

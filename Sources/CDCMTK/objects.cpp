@@ -9,16 +9,6 @@
 #include <cstring>
 #include <iterator>
 
-int cdcmtk::refuse(cdicom_error *error, int code, const std::string &text) {
-    fail(error, CDICOM_INTERNAL, text);
-    return code;
-}
-
-int cdcmtk::refuse(cdicom_error *error, int code, const OFCondition &condition) {
-    fail(error, CDICOM_INTERNAL, condition);
-    return code;
-}
-
 std::string cdcmtk::decimal(double value) {
     if (value == 0) return "0";
     char text[64];

@@ -12,21 +12,6 @@
 
 namespace cdcmtk {
 
-/// Like ``cdicom::fail``, but also for the codes of cdcmtk_objects.h.
-int refuse(cdicom_error *error, int code, const std::string &text);
-int refuse(cdicom_error *error, int code, const OFCondition &condition);
-
-/// Like ``cdicom::guarded``, for functions that return codes of both headers.
-template <typename Body>
-int guarded_object(cdicom_error *error, Body body) noexcept {
-    int code = CDICOM_INTERNAL;
-    const cdicom_code other = cdicom::guarded(error, [&]() -> cdicom_code {
-        code = body();
-        return CDICOM_OK;
-    });
-    return other == CDICOM_OK ? code : static_cast<int>(other);
-}
-
 /// A number as a decimal string of at most 16 characters.
 std::string decimal(double value);
 
@@ -118,14 +103,14 @@ void unify_characters(cdcmtk_object &object);
 /// Adds a reference to a source to an item's sequence.
 void refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame);
 
-/// Like ``guarded_object``, also for ``ConditionError``.
+/// Like ``guarded``, also for ``ConditionError``.
 template <typename Body>
-int built(cdicom_error *error, Body body) noexcept {
-    return guarded_object(error, [&]() -> int {
+cdicom_code built(cdicom_error *error, Body body) noexcept {
+    return guarded(error, [&]() -> cdicom_code {
         try {
             return body();
         } catch (const ConditionError &fault) {
-            return refuse(error, CDICOM_INTERNAL, fault.condition);
+            return fail(error, CDICOM_INTERNAL, fault.condition);
         }
     });
 }

@@ -10,7 +10,7 @@ namespace {
 
 using cdcmtk::require;
 using cdcmtk::put;
-using cdcmtk::refuse;
+using cdcmtk::fail;
 
 std::string joined(const double *values, size_t count) {
     std::string text;
@@ -81,9 +81,10 @@ void put_measures(DcmItem &shared, const cdcmtk_object_plan &plan) {
 
 }  // namespace
 
-extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object,
+                                                 cdicom_error *error) {
     *object = nullptr;
-    return cdcmtk::built(error, [=]() -> int {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         const cdicom_code code = cdcmtk::prepare(error);
         if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_object> made(new cdcmtk_object);
@@ -129,9 +130,10 @@ extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_
     });
 }
 
-extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object,
+                                              cdicom_error *error) {
     *object = nullptr;
-    return cdcmtk::built(error, [=]() -> int {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         const cdicom_code code = cdcmtk::prepare(error);
         if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_object> made(new cdcmtk_object);
@@ -148,16 +150,11 @@ extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_obj
     });
 }
 
-extern "C" void cdcmtk_object_free(cdcmtk_object *object) {
-    cdicom::guarded(nullptr, [=]() -> cdicom_code {
-        delete object;
-        return CDICOM_OK;
-    });
-}
+extern "C" void cdcmtk_object_free(cdcmtk_object *object) { delete object; }
 
-extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame,
-                                        const double position[3], cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
+extern "C" cdicom_code cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame,
+                                                const double position[3], cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         if (!object->open_file || object->open_path != path) {
             object->open_file.reset(new DcmFileFormat);
             object->open_path = path;
@@ -176,8 +173,8 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
                 || set.tagExists(DCM_PerFrameFunctionalGroupsSequence));
         const std::string study = cdcmtk::text_in(set, DCM_StudyInstanceUID);
         if (source.class_uid.empty() || source.instance_uid.empty() || source.series_uid.empty() || study.empty()) {
-            return refuse(error, CDCMTK_MISSING_ELEMENT,
-                          "the UID of study, series, class or instance is missing: nothing can refer to this image");
+            return fail(error, CDCMTK_MISSING_ELEMENT,
+                        "the UID of study, series, class or instance is missing: nothing can refer to this image");
         }
         if (object->sources.empty()) {
             cdcmtk::copy_modules(set, *object);
@@ -186,8 +183,8 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
             const std::string frame_uid = cdcmtk::text_in(set, DCM_FrameOfReferenceUID);
             if (study != object->study_uid
                 || (frame_uid.empty() ? object->fallback_frame_uid : frame_uid) != object->frame_uid) {
-                return refuse(error, CDCMTK_SOURCES_DIFFER,
-                              "the study or the frame of reference is not that of the first source");
+                return fail(error, CDCMTK_SOURCES_DIFFER,
+                            "the study or the frame of reference is not that of the first source");
             }
         }
         double stated[3];
@@ -197,9 +194,9 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
                 off += (stated[axis] - position[axis]) * (stated[axis] - position[axis]);
             }
             if (!(std::sqrt(off) <= object->tolerance)) {
-                return refuse(error, CDCMTK_GRID_DIFFERS,
-                              "the slice lies " + cdcmtk::decimal(std::sqrt(off))
-                                  + " mm away from its position in the grid");
+                return fail(error, CDCMTK_GRID_DIFFERS,
+                            "the slice lies " + cdcmtk::decimal(std::sqrt(off))
+                                + " mm away from its position in the grid");
             }
         } else {
             source.position = joined(position, 3);
@@ -266,11 +263,11 @@ void finish_structure(cdcmtk_object &object) {
 
 }  // namespace
 
-extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
-        if (object->sources.empty()) return refuse(error, CDCMTK_MISSING_ELEMENT, "no source");
+extern "C" cdicom_code cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
+        if (object->sources.empty()) return fail(error, CDCMTK_MISSING_ELEMENT, "no source");
         if (object->is_segmentation ? !object->has_pixels : object->regions == 0) {
-            return refuse(error, CDCMTK_MISSING_ELEMENT, "nothing to write");
+            return fail(error, CDCMTK_MISSING_ELEMENT, "nothing to write");
         }
         object->is_segmentation ? finish_segmentation(*object) : finish_structure(*object);
         cdcmtk::unify_characters(*object);
@@ -290,7 +287,7 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdico
                 return CDICOM_OK;
             }
         }
-        refuse(error, CDCMTK_NOT_WRITTEN, condition.bad() ? std::string(condition.text()) : "the file ends early");
+        fail(error, CDCMTK_NOT_WRITTEN, condition.bad() ? std::string(condition.text()) : "the file ends early");
         if (error) error->condition = static_cast<uint32_t>(system != 0 ? system : is_full(path) ? ENOSPC : 0);
         return CDCMTK_NOT_WRITTEN;
     });

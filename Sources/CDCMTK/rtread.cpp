@@ -6,7 +6,7 @@
 #include <map>
 
 using cdcmtk::copy;
-using cdcmtk::refuse;
+using cdcmtk::fail;
 using cdcmtk::text_in;
 
 /// An open structure set.
@@ -123,11 +123,11 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t maximum_region
 
 }  // namespace
 
-extern "C" int cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits,
-                                     cdcmtk_structure **structure, cdcmtk_structure_facts *facts,
-                                     cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits,
+                                             cdcmtk_structure **structure, cdcmtk_structure_facts *facts,
+                                             cdicom_error *error) {
     *structure = nullptr;
-    return cdcmtk::guarded_object(error, [=]() -> int {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
         cdicom_code code = cdcmtk::prepare(error);
         if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_structure> made(new cdcmtk_structure);
@@ -135,14 +135,14 @@ extern "C" int cdcmtk_structure_open(const char *path, const cdcmtk_structure_li
         if (code != CDICOM_OK) return code;
         DcmDataset &set = *made->file.getDataset();
         if (text_in(set, DCM_SOPClassUID) != UID_RTStructureSetStorage && text_in(set, DCM_Modality) != "RTSTRUCT") {
-            return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) is of another class");
+            return fail(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) is of another class");
         }
         std::memset(facts, 0, sizeof *facts);
         copy(set, DCM_StructureSetLabel, facts->label);
         made->maximum_numbers = limits->numbers;
         read_references(set, *made, *facts, 1 << 20);
         if (!read_regions(set, *made, limits->regions, limits->contours)) {
-            return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
+            return fail(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
         }
         facts->regions = made->regions.size();
         *structure = made.release();
@@ -150,27 +150,22 @@ extern "C" int cdcmtk_structure_open(const char *path, const cdcmtk_structure_li
     });
 }
 
-extern "C" void cdcmtk_structure_close(cdcmtk_structure *structure) {
-    cdicom::guarded(nullptr, [=]() -> cdicom_code {
-        delete structure;
-        return CDICOM_OK;
-    });
-}
+extern "C" void cdcmtk_structure_close(cdcmtk_structure *structure) { delete structure; }
 
-extern "C" int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
-                                       cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= structure->regions.size()) return refuse(error, CDICOM_INTERNAL, "no such region");
+extern "C" cdicom_code cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
+                                               cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
+        if (index >= structure->regions.size()) return fail(error, CDICOM_INTERNAL, "no such region");
         *facts = structure->regions[index].facts;
         return CDICOM_OK;
     });
 }
 
-extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index,
-                                        cdcmtk_contour_facts *facts, cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
+extern "C" cdicom_code cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index,
+                                                cdcmtk_contour_facts *facts, cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
         if (region >= structure->regions.size() || index >= structure->regions[region].contours.size()) {
-            return refuse(error, CDICOM_INTERNAL, "no such contour");
+            return fail(error, CDICOM_INTERNAL, "no such contour");
         }
         DcmItem &item = *structure->regions[region].contours[index];
         std::memset(facts, 0, sizeof *facts);
@@ -198,11 +193,11 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         const size_t left = structure->maximum_numbers - structure->numbers_read;
         // Each number has at least a digit and a separator.
         if (length / 2 > left + 1 && length / 17 > left) {
-            return refuse(error, CDCMTK_TOO_MANY, "more coordinates than supported");
+            return fail(error, CDCMTK_TOO_MANY, "more coordinates than supported");
         }
         if (!parse_numbers(text, length, left, structure->points)) {
-            return refuse(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDICOM_NOT_READABLE,
-                          "ContourData (3006,0050) is not a list of numbers, or too long");
+            return fail(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDICOM_NOT_READABLE,
+                        "ContourData (3006,0050) is not a list of numbers, or too long");
         }
         structure->numbers_read += structure->points.size();
         facts->points = structure->points.data();
@@ -211,9 +206,10 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
     });
 }
 
-extern "C" int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= structure->images.size()) return refuse(error, CDICOM_INTERNAL, "no such image");
+extern "C" cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72],
+                                              cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
+        if (index >= structure->images.size()) return fail(error, CDICOM_INTERNAL, "no such image");
         cdicom::copy_text(uid, 72, structure->images[index]);
         return CDICOM_OK;
     });

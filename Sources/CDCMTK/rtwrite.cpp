@@ -4,7 +4,7 @@
 #include <cmath>
 
 using cdcmtk::put;
-using cdcmtk::refuse;
+using cdcmtk::fail;
 
 namespace {
 
@@ -25,10 +25,10 @@ bool append_coordinate(std::string &text, double value) {
 
 }  // namespace
 
-extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
-                                           const char *const code[3], cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
-        if (object->sources.empty()) return refuse(error, CDICOM_INTERNAL, "a region before its sources");
+extern "C" cdicom_code cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
+                                                   const char *const code[3], cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
+        if (object->sources.empty()) return fail(error, CDICOM_INTERNAL, "a region before its sources");
         DcmDataset &set = object->set();
         object->regions += 1;
         const std::string number = std::to_string(object->regions);
@@ -54,16 +54,16 @@ extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *na
     });
 }
 
-extern "C" int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
-                                            cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
+extern "C" cdicom_code cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points,
+                                                    size_t count, cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         if (!object->region || slice >= object->sources.size() || count < 3) {
-            return refuse(error, CDICOM_INTERNAL, "a contour without region, slice or area");
+            return fail(error, CDICOM_INTERNAL, "a contour without region, slice or area");
         }
         std::string text;
         for (size_t index = 0; index < 3 * count; index += 1) {
             if (!append_coordinate(text, points[index])) {
-                return refuse(error, CDICOM_INTERNAL, "a coordinate is out of range");
+                return fail(error, CDICOM_INTERNAL, "a coordinate is out of range");
             }
         }
         DcmItem &contour = cdcmtk::add_item(*object->region, DCM_ContourSequence);

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <zlib.h>
 
-using cdcmtk::refuse;
+using cdcmtk::fail;
 
 namespace {
 
@@ -18,7 +18,7 @@ size_t pixels_in_frame(const cdcmtk_segmentation &segmentation) {
 }
 
 /// Finds the first fragment of each frame: one fragment per frame, or as the offset table states.
-int assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
+cdicom_code assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
     const size_t frames = segmentation.facts.frames, count = segmentation.items.size();
     segmentation.fragments.clear();
     if (count == frames + 1) {
@@ -30,11 +30,11 @@ int assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
         return CDICOM_OK;
     }
     const char *const fault = "the compressed fragments cannot be assigned to frames";
-    if (count < frames + 1) return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
+    if (count < frames + 1) return fail(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
     DcmPixelItem &table = *segmentation.items[0];
     Uint8 *bytes = nullptr;
     if (table.getLength() != 4 * frames || table.getUint8Array(bytes).bad() || !bytes) {
-        return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
+        return fail(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
     }
     uint64_t offset = 0;
     size_t frame = 0;
@@ -47,26 +47,26 @@ int assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
         }
         offset += 8 + uint64_t(segmentation.items[index]->getLength());
     }
-    if (frame != frames || segmentation.fragments[0] != 1) return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
+    if (frame != frames || segmentation.fragments[0] != 1) return fail(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
     segmentation.fragments.push_back(count);
     return CDICOM_OK;
 }
 
-int gather(cdcmtk_segmentation &segmentation, size_t frame, std::vector<uint8_t> &stream, cdicom_error *error) {
+cdicom_code gather(cdcmtk_segmentation &segmentation, size_t frame, std::vector<uint8_t> &stream, cdicom_error *error) {
     for (unsigned long index = segmentation.fragments[frame]; index < segmentation.fragments[frame + 1]; index += 1) {
         DcmPixelItem &item = *segmentation.items[index];
         Uint8 *bytes = nullptr;
         const OFCondition condition = item.getUint8Array(bytes);
-        if (condition.bad()) return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, condition);
+        if (condition.bad()) return fail(error, CDICOM_WRONG_PIXEL_LENGTH, condition);
         if (bytes) stream.insert(stream.end(), bytes, bytes + item.getLength());
     }
-    return stream.empty() ? refuse(error, CDICOM_NO_PIXEL_DATA, "a frame without data") : int(CDICOM_OK);
+    return stream.empty() ? fail(error, CDICOM_NO_PIXEL_DATA, "a frame without data") : CDICOM_OK;
 }
 
-int inflate_frame(std::vector<uint8_t> &stream, std::vector<uint8_t> &bytes, cdicom_error *error) {
+cdicom_code inflate_frame(std::vector<uint8_t> &stream, std::vector<uint8_t> &bytes, cdicom_error *error) {
     z_stream state;
     std::memset(&state, 0, sizeof state);
-    if (inflateInit2(&state, -MAX_WBITS) != Z_OK) return refuse(error, CDICOM_NO_MEMORY, "no memory to inflate");
+    if (inflateInit2(&state, -MAX_WBITS) != Z_OK) return fail(error, CDICOM_NO_MEMORY, "no memory to inflate");
     state.next_in = stream.data();
     state.avail_in = static_cast<uInt>(stream.size());
     state.next_out = bytes.data();
@@ -75,7 +75,7 @@ int inflate_frame(std::vector<uint8_t> &stream, std::vector<uint8_t> &bytes, cdi
     const bool is_full = state.avail_out == 0;
     inflateEnd(&state);
     if (!is_full || (code != Z_STREAM_END && code != Z_BUF_ERROR && code != Z_OK)) {
-        return refuse(error, CDICOM_DECODER_FAILED, "a deflated frame does not fill its picture");
+        return fail(error, CDICOM_DECODER_FAILED, "a deflated frame does not fill its picture");
     }
     return CDICOM_OK;
 }
@@ -96,7 +96,7 @@ void widen(const uint8_t *bytes, int32_t bits, uint16_t mask, uint16_t *values, 
     }
 }
 
-int read_native(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *values, cdicom_error *error) {
+cdicom_code read_native(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *values, cdicom_error *error) {
     const size_t pixels = pixels_in_frame(segmentation);
     const int32_t bits = segmentation.facts.bits_allocated;
     const uint64_t first = uint64_t(frame) * pixels * bits, end = first + uint64_t(pixels) * bits;
@@ -107,7 +107,7 @@ int read_native(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *value
     const OFCondition condition = segmentation.pixels->getPartialValue(
         bytes.data(), static_cast<Uint32>(from), static_cast<Uint32>(bytes.size()), &segmentation.cache,
         EBO_LittleEndian);
-    if (condition.bad()) return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, condition);
+    if (condition.bad()) return fail(error, CDICOM_WRONG_PIXEL_LENGTH, condition);
     if (bits == 1) {
         unpack_bits(bytes.data(), static_cast<size_t>(first - from * 8), values, pixels);
     } else {
@@ -118,15 +118,15 @@ int read_native(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *value
 }
 
 /// Frames of JPEG and JPEG-LS, which DCMTK decodes.
-int read_by_dcmtk(cdcmtk_segmentation &segmentation, size_t frame, const std::vector<uint8_t> &stream,
-                  std::vector<uint32_t> &cells, cdicom_error *error) {
+cdicom_code read_by_dcmtk(cdcmtk_segmentation &segmentation, size_t frame, const std::vector<uint8_t> &stream,
+                          std::vector<uint32_t> &cells, cdicom_error *error) {
     const cdcmtk_segmentation_facts &facts = segmentation.facts;
     cdcmtk::Codestream header;
     if (!cdcmtk::read_jpeg_frame_header(stream, header) || header.components != 1
         || header.rows != static_cast<unsigned long>(facts.rows)
         || header.columns != static_cast<unsigned long>(facts.columns)
         || header.precision > static_cast<unsigned>(facts.bits_allocated) || facts.bits_allocated == 1) {
-        return refuse(error, CDICOM_DECODER_FAILED, "the compressed frame does not have the size stated in the header");
+        return fail(error, CDICOM_DECODER_FAILED, "the compressed frame does not have the size stated in the header");
     }
     const size_t bytes = pixels_in_frame(segmentation) * (facts.bits_allocated / 8);
     cells.assign(bytes / 4 + 1, 0);
@@ -136,21 +136,21 @@ int read_by_dcmtk(cdcmtk_segmentation &segmentation, size_t frame, const std::ve
     const OFCondition condition = segmentation.pixels->getUncompressedFrame(
         segmentation.file.getDataset(), static_cast<Uint32>(frame), fragment, cells.data(),
         static_cast<Uint32>((bytes + 1) & ~size_t(1)), colours, &segmentation.cache);
-    if (condition.bad()) return refuse(error, CDICOM_DECODER_FAILED, condition);
-    return warning.text.empty() ? int(CDICOM_OK) : refuse(error, CDICOM_DECODER_FAILED, warning.text);
+    if (condition.bad()) return fail(error, CDICOM_DECODER_FAILED, condition);
+    return warning.text.empty() ? CDICOM_OK : fail(error, CDICOM_DECODER_FAILED, warning.text);
 }
 
-int read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *values, cdicom_error *error) {
+cdicom_code read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *values, cdicom_error *error) {
     const cdcmtk_segmentation_facts &facts = segmentation.facts;
     const size_t pixels = pixels_in_frame(segmentation);
     const uint16_t mask = static_cast<uint16_t>((1u << facts.bits_stored) - 1);
     std::vector<uint8_t> stream;
-    int code = gather(segmentation, frame, stream, error);
+    cdicom_code code = gather(segmentation, frame, stream, error);
     if (code != CDICOM_OK) return code;
     if (segmentation.is_deflated) {
         const size_t needed = (pixels * facts.bits_allocated + 7) / 8;
         if (needed / 1100 > stream.size()) {
-            return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, "a deflated frame cannot hold its picture");
+            return fail(error, CDICOM_WRONG_PIXEL_LENGTH, "a deflated frame cannot hold its picture");
         }
         std::vector<uint8_t> bytes(needed);
         code = inflate_frame(stream, bytes, error);
@@ -196,14 +196,14 @@ int read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *v
 
 }  // namespace
 
-int cdcmtk::find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error) {
+cdicom_code cdcmtk::find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error) {
     DcmDataset &set = *segmentation.file.getDataset();
     DcmElement *element = nullptr;
     if (set.findAndGetElement(DCM_PixelData, element).bad() || !element) {
-        return refuse(error, CDICOM_NO_PIXEL_DATA, "there is no element PixelData (7FE0,0010)");
+        return fail(error, CDICOM_NO_PIXEL_DATA, "there is no element PixelData (7FE0,0010)");
     }
     segmentation.pixels = dynamic_cast<DcmPixelData *>(element);
-    if (!segmentation.pixels) return refuse(error, CDICOM_NO_PIXEL_DATA, "PixelData (7FE0,0010) holds no pixels");
+    if (!segmentation.pixels) return fail(error, CDICOM_NO_PIXEL_DATA, "PixelData (7FE0,0010) holds no pixels");
     const std::string stated = segmentation.file.getMetaInfo()
         ? text_in(*segmentation.file.getMetaInfo(), DCM_TransferSyntaxUID) : "";
     segmentation.is_deflated = stated == "1.2.840.10008.1.2.8.1";
@@ -213,12 +213,12 @@ int cdcmtk::find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error) 
     if (segmentation.is_deflated || DcmXfer(segmentation.syntax).isEncapsulated()) {
         const OFCondition condition =
             segmentation.pixels->getEncapsulatedRepresentation(segmentation.syntax, parameter, sequence);
-        if (condition.bad() || !sequence) return refuse(error, CDICOM_DECODER_FAILED, condition);
+        if (condition.bad() || !sequence) return fail(error, CDICOM_DECODER_FAILED, condition);
         DcmObject *object = nullptr;
         for (unsigned long index = 0; index < sequence->card(); index += 1) {
             object = sequence->nextInContainer(object);
             DcmPixelItem *item = dynamic_cast<DcmPixelItem *>(object);
-            if (!item) return refuse(error, CDICOM_DECODER_FAILED, "an item of the pixel data is not a fragment");
+            if (!item) return fail(error, CDICOM_DECODER_FAILED, "an item of the pixel data is not a fragment");
             segmentation.items.push_back(item);
         }
         return assign_fragments(segmentation, error);
@@ -226,18 +226,18 @@ int cdcmtk::find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error) 
     const uint64_t bits =
         uint64_t(segmentation.facts.frames) * pixels_in_frame(segmentation) * segmentation.facts.bits_allocated;
     if ((bits + 7) / 8 > segmentation.pixels->getLength()) {
-        return refuse(error, CDICOM_WRONG_PIXEL_LENGTH,
-                      "the pixel data holds " + std::to_string(segmentation.pixels->getLength())
-                          + " bytes, the frames need " + std::to_string((bits + 7) / 8));
+        return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
+                    "the pixel data holds " + std::to_string(segmentation.pixels->getLength())
+                        + " bytes, the frames need " + std::to_string((bits + 7) / 8));
     }
     return CDICOM_OK;
 }
 
-extern "C" int cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values,
-                                              size_t count, cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
+extern "C" cdicom_code cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values,
+                                                      size_t count, cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
         if (index >= segmentation->frames.size() || count != pixels_in_frame(*segmentation)) {
-            return refuse(error, CDICOM_INTERNAL, "no such frame, or of another size");
+            return fail(error, CDICOM_INTERNAL, "no such frame, or of another size");
         }
         return segmentation->items.empty() ? read_native(*segmentation, index, values, error)
                                            : read_compressed(*segmentation, index, values, error);

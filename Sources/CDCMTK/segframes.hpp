@@ -25,7 +25,7 @@ struct cdcmtk_segmentation {
 namespace cdcmtk {
 
 /// Finds the frames in the pixel data, and checks that all of them exist.
-int find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error);
+cdicom_code find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error);
 
 }  // namespace cdcmtk
 

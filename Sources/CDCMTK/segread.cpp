@@ -5,7 +5,7 @@
 #include <cstring>
 
 using cdcmtk::copy;
-using cdcmtk::refuse;
+using cdcmtk::fail;
 using cdcmtk::text_in;
 
 namespace {
@@ -45,19 +45,19 @@ bool is_of_slide(DcmDataset &set) {
     return text_in(set, DCM_DimensionOrganizationType).compare(0, 5, "TILED") == 0;
 }
 
-int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmentation_facts &facts,
-               cdicom_error *error) {
+cdicom_code fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmentation_facts &facts,
+                       cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     std::memset(&facts, 0, sizeof facts);
     const std::string kind = text_in(set, DCM_SegmentationType);
     if (kind == "BINARY") facts.kind = CDCMTK_SEG_BINARY;
     else if (kind == "FRACTIONAL") facts.kind = CDCMTK_SEG_FRACTIONAL;
     else if (kind == "LABELMAP") facts.kind = CDCMTK_SEG_LABELMAP;
-    else return refuse(error, CDCMTK_OTHER_OBJECT, "no segmentation: SegmentationType (0062,0001) is neither BINARY, "
-                                                   "FRACTIONAL nor LABELMAP");
+    else return fail(error, CDCMTK_OTHER_OBJECT, "no segmentation: SegmentationType (0062,0001) is neither BINARY, "
+                                                 "FRACTIONAL nor LABELMAP");
     if (is_of_slide(set)) {
-        return refuse(error, CDCMTK_OTHER_OBJECT,
-                      "a segmentation of a microscopic slide, whose frames are tiles of one image: not of a volume");
+        return fail(error, CDCMTK_OTHER_OBJECT,
+                    "a segmentation of a microscopic slide, whose frames are tiles of one image: not of a volume");
     }
     copy(set, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid);
     if (DcmItem *series = cdcmtk::first_item(set, DCM_ReferencedSeriesSequence)) {
@@ -76,23 +76,23 @@ int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmenta
                                                      : bits == 8 || bits == 16;
     if (!fits || facts.rows == 0 || facts.columns == 0 || unsigned_in(set, DCM_SamplesPerPixel, 1) != 1
         || facts.bits_stored < 1 || facts.bits_stored > bits || facts.high_bit != facts.bits_stored - 1) {
-        return refuse(error, CDICOM_UNSUPPORTED_PIXELS,
-                      std::to_string(facts.columns) + "×" + std::to_string(facts.rows) + " pixels of "
-                          + std::to_string(bits) + " bits are not those of a " + kind + " segmentation");
+        return fail(error, CDICOM_UNSUPPORTED_PIXELS,
+                    std::to_string(facts.columns) + "×" + std::to_string(facts.rows) + " pixels of "
+                        + std::to_string(bits) + " bits are not those of a " + kind + " segmentation");
     }
     Sint32 stated = 0;
     if (set.findAndGetSint32(DCM_NumberOfFrames, stated).bad() || stated < 1) {
-        return refuse(error, CDCMTK_MISSING_ELEMENT, "NumberOfFrames (0028,0008) is missing or not positive");
+        return fail(error, CDCMTK_MISSING_ELEMENT, "NumberOfFrames (0028,0008) is missing or not positive");
     }
     if (uint64_t(stated) > maximum_frames) {
-        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than supported");
+        return fail(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than supported");
     }
     facts.frames = size_t(stated);
     return CDICOM_OK;
 }
 
 /// Reads the functional groups of every frame, in one pass; a frame without a group uses the shared one.
-int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdicom_error *error) {
+cdicom_code fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     cdcmtk_segmentation_frame shared;
     std::memset(&shared, 0, sizeof shared);
@@ -105,58 +105,53 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
         return true;
     });
     if (made.frames.size() != facts.frames) {
-        return refuse(error, CDCMTK_MISSING_ELEMENT,
-                      "PerFrameFunctionalGroupsSequence (5200,9230) has " + std::to_string(made.frames.size())
-                          + " frames, NumberOfFrames (0028,0008) is " + std::to_string(facts.frames));
+        return fail(error, CDCMTK_MISSING_ELEMENT,
+                    "PerFrameFunctionalGroupsSequence (5200,9230) has " + std::to_string(made.frames.size())
+                        + " frames, NumberOfFrames (0028,0008) is " + std::to_string(facts.frames));
     }
     return CDICOM_OK;
 }
 
 }  // namespace
 
-extern "C" int cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
-                                        cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
-                                        cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
+                                                cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
+                                                cdicom_error *error) {
     *segmentation = nullptr;
-    return cdcmtk::guarded_object(error, [=]() -> int {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
         cdicom_code code = cdcmtk::prepare(error);
         if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_segmentation> made(new cdcmtk_segmentation);
         code = cdcmtk::load(path, made->file, nullptr, nullptr, error);
         if (code != CDICOM_OK) return code;
-        int result = fill_facts(*made, maximum_frames, *facts, error);
-        if (result == CDICOM_OK) result = fill_frames(*made, *facts, error);
-        if (result != CDICOM_OK) return result;
+        code = fill_facts(*made, maximum_frames, *facts, error);
+        if (code == CDICOM_OK) code = fill_frames(*made, *facts, error);
+        if (code != CDICOM_OK) return code;
         bool is_too_many = false;
         cdcmtk::for_each_item(*made->file.getDataset(), DCM_SegmentSequence, [&](DcmItem &item) {
             is_too_many = made->segments.size() >= maximum_segments;
             if (!is_too_many) made->segments.push_back(&item);
             return !is_too_many;
         });
-        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than supported");
+        if (is_too_many) return fail(error, CDCMTK_TOO_MANY, "more segments than supported");
         facts->segments = made->segments.size();
         made->facts = *facts;
-        result = cdcmtk::find_frames(*made, error);
-        if (result == CDICOM_OK) *segmentation = made.release();
-        return result;
+        code = cdcmtk::find_frames(*made, error);
+        if (code == CDICOM_OK) *segmentation = made.release();
+        return code;
     });
 }
 
-extern "C" void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation) {
-    cdicom::guarded(nullptr, [=]() -> cdicom_code {
-        delete segmentation;
-        return CDICOM_OK;
-    });
-}
+extern "C" void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation) { delete segmentation; }
 
-extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index,
-                                           cdcmtk_segment_facts *facts, cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= segmentation->segments.size()) return refuse(error, CDICOM_INTERNAL, "no such segment");
+extern "C" cdicom_code cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index,
+                                                   cdcmtk_segment_facts *facts, cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
+        if (index >= segmentation->segments.size()) return fail(error, CDICOM_INTERNAL, "no such segment");
         DcmItem &item = *segmentation->segments[index];
         std::memset(facts, 0, sizeof *facts);
         facts->number = unsigned_in(item, DCM_SegmentNumber, -1);
-        if (facts->number < 0) return refuse(error, CDCMTK_MISSING_ELEMENT, "SegmentNumber (0062,0004) is missing");
+        if (facts->number < 0) return fail(error, CDCMTK_MISSING_ELEMENT, "SegmentNumber (0062,0004) is missing");
         copy(item, DCM_SegmentLabel, facts->label);
         copy(item, DCM_SegmentDescription, facts->description);
         copy(item, DCM_SegmentAlgorithmType, facts->algorithm_type);
@@ -173,10 +168,10 @@ extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, si
     });
 }
 
-extern "C" int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
-                                               cdcmtk_segmentation_frame *facts, cdicom_error *error) {
-    return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= segmentation->frames.size()) return refuse(error, CDICOM_INTERNAL, "no such frame");
+extern "C" cdicom_code cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
+                                                       cdcmtk_segmentation_frame *facts, cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code {
+        if (index >= segmentation->frames.size()) return fail(error, CDICOM_INTERNAL, "no such frame");
         *facts = segmentation->frames[index];
         return CDICOM_OK;
     });

@@ -2,12 +2,12 @@
 
 using cdcmtk::require;
 using cdcmtk::put;
-using cdcmtk::refuse;
+using cdcmtk::fail;
 
-extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment,
-                                               cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
-        if (object->segments >= 65535) return refuse(error, CDCMTK_TOO_MANY, "more than 65535 segments");
+extern "C" cdicom_code cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment,
+                                                       cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
+        if (object->segments >= 65535) return fail(error, CDCMTK_TOO_MANY, "more than 65535 segments");
         DcmItem &item = cdcmtk::add_item(object->set(), DCM_SegmentSequence);
         object->segments += 1;
         put(item, DCM_SegmentNumber, Uint16(object->segments));
@@ -23,11 +23,11 @@ extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcm
     });
 }
 
-extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice,
-                                             cdicom_error *error) {
-    return cdcmtk::built(error, [=]() -> int {
+extern "C" cdicom_code cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice,
+                                                     cdicom_error *error) {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         if (segment == 0 || segment > object->segments || slice >= object->sources.size()) {
-            return refuse(error, CDICOM_INTERNAL, "a frame without segment or slice");
+            return fail(error, CDICOM_INTERNAL, "a frame without segment or slice");
         }
         const ObjectSource &source = object->sources[slice];
         DcmItem &groups = cdcmtk::add_item(object->set(), DCM_PerFrameFunctionalGroupsSequence);
@@ -52,16 +52,17 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
     });
 }
 
-extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count,
+                                                  cdicom_error *error) {
     *bytes = nullptr;
     *count = 0;
-    return cdcmtk::built(error, [=]() -> int {
+    return cdcmtk::built(error, [=]() -> cdicom_code {
         const unsigned __int128 bits =
             static_cast<unsigned __int128>(object->frames) * object->rows * object->columns;
         // The length of an element is even and below 2³² - 1.
         if (bits == 0 || bits > (static_cast<unsigned __int128>(0xFFFFFFF0u) << 3) || object->frames > 0x7FFFFFFF) {
-            return refuse(error, CDCMTK_TOO_MANY,
-                          bits == 0 ? "no frames" : "the frames of all segments are larger than one object may be");
+            return fail(error, CDCMTK_TOO_MANY,
+                        bits == 0 ? "no frames" : "the frames of all segments are larger than one object may be");
         }
         const size_t used = static_cast<size_t>((bits + 7) / 8);
         const size_t length = used + used % 2;

@@ -6,23 +6,14 @@
 /*
  * Reading and writing of segmentations (SEG) and structure sets (RTSTRUCT).
  *
- * Functions return a cdicom_code or one of the codes below, and fill the caller's error. The patient and study
- * attributes of a written object are copied from the first source file inside this library: none of them passes through
- * this interface. An object or a reader may be used by one thread at a time.
+ * Functions return a code, and fill the caller's error. The patient and study attributes of a written object are
+ * copied from the first source file inside this library: none of them passes through this interface. An object or a
+ * reader may be used by one thread at a time.
  */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum {
-    CDCMTK_MISSING_ELEMENT = 100,    /* an element that the object needs */
-    CDCMTK_SOURCES_DIFFER = 101,     /* not all of one study and one frame of reference */
-    CDCMTK_GRID_DIFFERS = 102,       /* a slice is not at the position that the grid specifies */
-    CDCMTK_NOT_WRITTEN = 103,
-    CDCMTK_TOO_MANY = 104,           /* more parts than the caller allows */
-    CDCMTK_OTHER_OBJECT = 105        /* a file of another type */
-};
 
 /* ---- Writing ---- */
 
@@ -50,34 +41,34 @@ typedef struct {
     uint16_t lab[3];
 } cdcmtk_segment;
 
-int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
-int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
+cdicom_code cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
+cdicom_code cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
 void cdcmtk_object_free(cdcmtk_object *object);
 
 /* Adds the next slice of the grid: frame `frame` (from 0) of a file, expected at `position`. */
-int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame, const double position[3],
-                             cdicom_error *error);
+cdicom_code cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame, const double position[3],
+                                     cdicom_error *error);
 
 /* Segments are numbered from 1 in the order in which they are added. */
-int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdicom_error *error);
+cdicom_code cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdicom_error *error);
 
 /* Adds a frame of segment `segment` (from 1) on slice `slice` (from 0). */
-int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdicom_error *error);
+cdicom_code cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdicom_error *error);
 
 /* After the last frame: returns zeroed memory for the bits of all frames, consecutive without padding, lowest bit
    first. */
-int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error);
+cdicom_code cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error);
 
 /* Regions are numbered from 1; `code` is scheme, value, meaning, or three null pointers. */
-int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
-                                const char *const code[3], cdicom_error *error);
+cdicom_code cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
+                                        const char *const code[3], cdicom_error *error);
 
 /* Adds a closed contour to the last region: `count` points of three coordinates. */
-int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
-                                 cdicom_error *error);
+cdicom_code cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
+                                         cdicom_error *error);
 
 /* Writes the file and reads it again as a check. With CDCMTK_NOT_WRITTEN, `condition` is the errno, or 0. */
-int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error);
+cdicom_code cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error);
 
 /* ---- Reading ---- */
 
@@ -113,18 +104,18 @@ typedef struct {
 
 typedef struct cdcmtk_segmentation cdcmtk_segmentation;
 
-int cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
-                             cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
-                             cdicom_error *error);
+cdicom_code cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
+                                     cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
+                                     cdicom_error *error);
 void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation);
-int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index, cdcmtk_segment_facts *facts,
-                                cdicom_error *error);
-int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
-                                    cdcmtk_segmentation_frame *facts, cdicom_error *error);
+cdicom_code cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index, cdcmtk_segment_facts *facts,
+                                        cdicom_error *error);
+cdicom_code cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
+                                            cdcmtk_segmentation_frame *facts, cdicom_error *error);
 
 /* The stored values of one frame, row by row; `count` is rows * columns. */
-int cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values, size_t count,
-                                   cdicom_error *error);
+cdicom_code cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values,
+                                           size_t count, cdicom_error *error);
 
 typedef struct {
     char label[72], frame_of_reference_uid[72], referenced_series_uid[72];
@@ -153,15 +144,15 @@ typedef struct {
     size_t regions, contours, numbers;
 } cdcmtk_structure_limits;
 
-int cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits, cdcmtk_structure **structure,
-                          cdcmtk_structure_facts *facts, cdicom_error *error);
+cdicom_code cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits, cdcmtk_structure **structure,
+                                  cdcmtk_structure_facts *facts, cdicom_error *error);
 void cdcmtk_structure_close(cdcmtk_structure *structure);
-int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
-                            cdicom_error *error);
-int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index, cdcmtk_contour_facts *facts,
-                             cdicom_error *error);
+cdicom_code cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
+                                    cdicom_error *error);
+cdicom_code cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index,
+                                     cdcmtk_contour_facts *facts, cdicom_error *error);
 /* The SOPInstanceUID of a referenced image, by its index in the list. */
-int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error);
+cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error);
 
 #ifdef __cplusplus
 }

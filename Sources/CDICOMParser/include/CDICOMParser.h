@@ -51,7 +51,14 @@ typedef enum {
     CDICOM_NO_MEMORY = 9,
     CDICOM_INTERNAL = 10,            /* an exception was caught */
     CDICOM_NOT_UNDERSTOOD = 11,      /* a file for DCMTK's parser; never returned by CDCMTK */
-    CDICOM_NOT_DICOM = 12            /* the file does not start like a DICOM object, or is not a regular file */
+    CDICOM_NOT_DICOM = 12,           /* the file does not start like a DICOM object, or is not a regular file */
+    /* Of segmentations and structure sets. */
+    CDCMTK_MISSING_ELEMENT = 100,    /* an element that the object needs */
+    CDCMTK_SOURCES_DIFFER = 101,     /* not all of one study and one frame of reference */
+    CDCMTK_GRID_DIFFERS = 102,       /* a slice is not at the position that the grid specifies */
+    CDCMTK_NOT_WRITTEN = 103,
+    CDCMTK_TOO_MANY = 104,           /* more parts than the caller allows */
+    CDCMTK_OTHER_OBJECT = 105        /* a file of another type */
 } cdicom_code;
 
 typedef struct {

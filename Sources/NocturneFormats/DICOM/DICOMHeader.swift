@@ -135,6 +135,9 @@ extension DICOMReadError {
             case CDICOM_UNSUPPORTED_PIXELS: .unsupportedPixels
             case CDICOM_DECODER_FAILED: .decoderFailed
             case CDICOM_NO_MEMORY: .tooLarge
+            case CDCMTK_MISSING_ELEMENT: .missingElement
+            case CDCMTK_TOO_MANY: .overLimit
+            case CDCMTK_OTHER_OBJECT: .otherObject
             default: .internalFault
             }
         self.init(

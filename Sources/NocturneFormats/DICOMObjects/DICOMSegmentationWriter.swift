@@ -93,7 +93,7 @@ extension DICOMSegmentation {
             for k in 0..<shape.z where present[k * segments.count + segment] {
                 var error = cdicom_error()
                 let code = cdcmtk_segmentation_add_frame(builder.object, UInt32(number + 1), UInt32(k), &error)
-                guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+                guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: path) }
                 frames.append(Frame(value: segments[segment].value, slice: k))
             }
         }
@@ -161,7 +161,7 @@ extension DICOMSegmentation {
             plan.lab = (lab.x, lab.y, lab.z)
             return cdcmtk_segmentation_add_segment(object, &plan, &error)
         }
-        guard code == 0 else { throw DICOMWriteError(code, error, path: builder.path) }
+        guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: builder.path) }
     }
 
     /// Frames are processed in groups of eight, which start at whole bytes whatever the number of pixels.
@@ -176,7 +176,7 @@ extension DICOMSegmentation {
         var count = 0
         let code = cdcmtk_segmentation_pixels(builder.object, &bytes, &count, &error)
         let pixels = labels.geometry.shape.sliceCount
-        guard code == 0, let bytes, count == (frames.count * pixels + 7) / 8 else {
+        guard code == CDICOM_OK, let bytes, count == (frames.count * pixels + 7) / 8 else {
             throw DICOMWriteError(code, error, path: builder.path)
         }
         let target = ParallelBuffer(bytes)

@@ -95,7 +95,7 @@ extension DICOMStructureSet {
                 numbers: overflow ? Int.max : numbers
             )
             let code = cdcmtk_structure_open(path, &most, &opened, &facts, &error)
-            guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK, let opened else { throw DICOMReadError(code, error, path: path) }
             file = opened
             self.path = path
             self.facts = facts
@@ -107,7 +107,7 @@ extension DICOMStructureSet {
             var uid = [CChar](repeating: 0, count: 72)
             var error = cdicom_error()
             let code = cdcmtk_structure_image(file, index, &uid, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
             return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
 
@@ -115,7 +115,7 @@ extension DICOMStructureSet {
             var facts = cdcmtk_region_facts()
             var error = cdicom_error()
             let code = cdcmtk_structure_region(file, index, &facts, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
             let color = facts.color
             let region = DICOMStructureSet.Region(
                 number: Int(facts.number),
@@ -139,7 +139,7 @@ extension DICOMStructureSet {
             var facts = cdcmtk_contour_facts()
             var error = cdicom_error()
             let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
             let type = text(facts.geometric_type)
             guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
                 omitted.add(type.isEmpty ? "of no type" : "of type \(type)")

@@ -80,7 +80,7 @@ extension DICOMStructureSet {
                     contour.points.count,
                     &error
                 )
-                guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+                guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: path) }
             }
         }
         try builder.save()
@@ -105,6 +105,6 @@ extension DICOMStructureSet {
                 pointers.count == 4 ? [pointers[1], pointers[2], pointers[3]] : [nil, nil, nil]
             return cdcmtk_structure_add_region(object, pointers[0], color, coded, &error)
         }
-        guard code == 0 else { throw DICOMWriteError(code, error, path: builder.path) }
+        guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: builder.path) }
     }
 }

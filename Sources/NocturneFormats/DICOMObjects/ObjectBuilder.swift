@@ -30,15 +30,15 @@ public enum DICOMWriteErrorCode: String, FormatErrorCode, CaseIterable {
 
 extension DICOMWriteError {
     /// Creates an error from the shim's code and message.
-    init(_ code: Int32, _ error: cdicom_error, path: String) {
+    init(_ code: cdicom_code, _ error: cdicom_error, path: String) {
         let kind: DICOMWriteErrorCode =
-            switch Int(code) {
-            case Int(CDCMTK_MISSING_ELEMENT): .missingElement
-            case Int(CDCMTK_SOURCES_DIFFER): .sourcesDiffer
-            case Int(CDCMTK_GRID_DIFFERS): .gridDiffers
-            case Int(CDCMTK_TOO_MANY), Int(CDICOM_NO_MEMORY.rawValue): .tooLarge
-            case Int(CDCMTK_NOT_WRITTEN): .notWritten
-            case Int(CDICOM_INTERNAL.rawValue): .internalFault
+            switch code {
+            case CDCMTK_MISSING_ELEMENT: .missingElement
+            case CDCMTK_SOURCES_DIFFER: .sourcesDiffer
+            case CDCMTK_GRID_DIFFERS: .gridDiffers
+            case CDCMTK_TOO_MANY, CDICOM_NO_MEMORY: .tooLarge
+            case CDCMTK_NOT_WRITTEN: .notWritten
+            case CDICOM_INTERNAL: .internalFault
             default: .sourceNotReadable
             }
         let systemCode = kind == .notWritten && error.condition != 0 ? Int32(clamping: error.condition) : nil
@@ -108,7 +108,7 @@ struct ObjectBuilder: ~Copyable {
             return kind == .segmentation
                 ? cdcmtk_segmentation_begin(&plan, &made, &error) : cdcmtk_structure_begin(&plan, &made, &error)
         }
-        guard code == 0, let made else { throw DICOMWriteError(code, error, path: path) }
+        guard code == CDICOM_OK, let made else { throw DICOMWriteError(code, error, path: path) }
         object = made
         self.path = path
     }
@@ -139,14 +139,14 @@ struct ObjectBuilder: ~Copyable {
             let position = [place.x, place.y, place.z]
             var error = cdicom_error()
             let code = cdcmtk_object_add_source(object, source.path, frame, position, &error)
-            guard code == 0 else { throw DICOMWriteError(code, error, path: source.path) }
+            guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: source.path) }
         }
     }
 
     func save() throws(DICOMWriteError) {
         var error = cdicom_error()
         let code = cdcmtk_object_save(object, path, &error)
-        guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+        guard code == CDICOM_OK else { throw DICOMWriteError(code, error, path: path) }
     }
 }
 

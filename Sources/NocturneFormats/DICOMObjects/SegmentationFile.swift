@@ -14,7 +14,7 @@ extension DICOMSegmentation {
             var facts = cdcmtk_segmentation_facts()
             var error = cdicom_error()
             let code = cdcmtk_segmentation_open(path, limits.frames, limits.segments, &opened, &facts, &error)
-            guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK, let opened else { throw DICOMReadError(code, error, path: path) }
             file = opened
             self.path = path
             self.facts = facts
@@ -34,7 +34,7 @@ extension DICOMSegmentation {
             var frame = cdcmtk_segmentation_frame()
             var error = cdicom_error()
             let code = cdcmtk_segmentation_frame_facts(file, index, &frame, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
             return frame
         }
 
@@ -42,7 +42,7 @@ extension DICOMSegmentation {
             var facts = cdcmtk_segment_facts()
             var error = cdicom_error()
             let code = cdcmtk_segmentation_segment(file, index, &facts, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
             return DICOMSegmentation.Segment(
                 number: UInt16(truncatingIfNeeded: facts.number),
                 label: text(facts.label),
@@ -62,7 +62,7 @@ extension DICOMSegmentation {
         func read(_ index: Int, into values: inout [UInt16]) throws(DICOMReadError) {
             var error = cdicom_error()
             let code = cdcmtk_segmentation_read_frame(file, index, &values, values.count, &error)
-            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         }
     }
 }
@@ -73,24 +73,6 @@ extension CodedConcept {
         let value = text(code.value)
         guard !value.isEmpty else { return nil }
         self.init(scheme: text(code.scheme), value: value, meaning: text(code.meaning))
-    }
-}
-
-extension DICOMReadError {
-    /// Creates an error from a code of the shim for objects other than images, and its message.
-    init(objectCode code: Int32, _ error: cdicom_error, path: String) {
-        let kind: Code?
-        switch Int(code) {
-        case Int(CDCMTK_MISSING_ELEMENT): kind = .missingElement
-        case Int(CDCMTK_TOO_MANY): kind = .overLimit
-        case Int(CDCMTK_OTHER_OBJECT): kind = .otherObject
-        default: kind = nil
-        }
-        if let kind {
-            self.init(kind, path: path, detail: text(error.text))
-        } else {
-            self.init(cdicom_code(rawValue: UInt32(bitPattern: code)), error, path: path)
-        }
     }
 }
 
