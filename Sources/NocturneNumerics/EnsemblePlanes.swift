@@ -79,7 +79,14 @@ public final class EnsemblePlanes {
         self.origins = origins
         nextSlice = min(max(slice, 0), box.z)
         nextPlanes = []
-        nextPlanes = members.map { nextSlice < box.z ? Int($0.z.first[nextSlice]) : $0.model.z }
+        nextPlanes = members.map { resumingPlane(of: $0) }
+    }
+
+    /// Behind the planes of the slices before: a plane between two slices is pushed, too, although neither needs it.
+    private func resumingPlane(of member: Member) -> Int {
+        guard nextSlice < box.z else { return member.model.z }
+        let first = Int(member.z.first[nextSlice])
+        return nextSlice == 0 ? first : min(first, Int(member.z.second[nextSlice - 1]) + 1)
     }
 
     /// Whether all slices of the box are done.

@@ -293,4 +293,14 @@ struct EnsembleLabelsTests {
             #expect(rest[start...] == whole[start...] && rest[..<start].allSatisfy { $0 == 0 })
         }
     }
+
+    // The slices are at (k + 1/2) · 10 / 3 − 1/2: between the planes 1 and 2, 4 and 5, 7 and 8.
+    @Test("resume behind the planes of the slices before", arguments: [(0, 1), (1, 3), (2, 6), (3, 10)])
+    func resumingPlane(slice: Int, plane: Int) throws {
+        let member = MemberLogits(VolumeShape(x: 2, y: 2, z: 10), classes: 1, seed: 1)
+        let box = VolumeShape(x: 2, y: 2, z: 3)
+        let members = [try member.member(of: box)]
+        let planes = try EnsemblePlanes(members: members, box: box, classes: 1, resumingAtSlice: slice)
+        #expect(planes.nextPlane(of: 0) == plane)
+    }
 }
