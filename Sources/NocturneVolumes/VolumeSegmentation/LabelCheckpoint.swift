@@ -143,6 +143,8 @@ struct LabelCheckpoint {
         of total: Int
     ) throws {
         guard finishedSlices > saved, finishedSlices < total else { return }
+        // After a cancellation between the probabilities and the labels of a slice, the checkpoint before stays.
+        guard probabilities?.end(at: finishedSlices) ?? true else { return }
         guard force || time.monotonic - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
         guard hasSpace else {

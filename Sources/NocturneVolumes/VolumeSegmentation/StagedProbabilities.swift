@@ -32,6 +32,9 @@ final class StagedProbabilities {
     /// The slices of the box below a slice of the native grid.
     private func slices(below end: Int) -> Int { min(max(end - box.lower.z, 0), box.shape.z) }
 
+    /// Whether these slices of the native grid are all that there are so far.
+    func end(at finishedSlices: Int) -> Bool { slices(below: finishedSlices) == count }
+
     /// Continues after the slices of an earlier attempt.
     /// - Parameter parts: where each save ended on the native grid, and the digest of what it saved.
     /// - Returns: false, and begins again, for slices that are not those which were saved.
@@ -84,7 +87,7 @@ final class StagedProbabilities {
     /// - Parameter finishedSlices: of the native grid, as many as these.
     /// - Returns: the digest of those since the last time.
     func save(finishedSlices: Int) throws -> ContentDigest {
-        precondition(slices(below: finishedSlices) == count, "labels and probabilities advance together")
+        precondition(end(at: finishedSlices), "labels and probabilities advance together")
         try file.flush()
         return takeDigest()
     }
