@@ -5,7 +5,11 @@ public import NocturneOutput
 /// The inputs and filters of a batch.
 public struct DiscoveryRequest: Sendable {
     /// Files and folders, as absolute paths.
-    public var inputs: [String]
+    public var inputs: [String] {
+        didSet { inputSet = Set(inputs) }
+    }
+    /// The same, of which there may be as many as items.
+    private(set) var inputSet: Set<String>
     /// Shell patterns, one of which a file has to match; empty for all files. `*` also matches slashes.
     public var include: [String] = []
     /// Shell patterns of files that are left out, also of those that ``include`` names.
@@ -24,11 +28,11 @@ public struct DiscoveryRequest: Sendable {
     package var namePattern: NamePattern?
 
     /// All files of some inputs, without patterns.
-    public init(inputs: [String]) { self.inputs = inputs }
+    public init(inputs: [String]) { (self.inputs, inputSet) = (inputs, Set(inputs)) }
 
     /// What a batch is made of.
     package init(_ description: BatchDescription) {
-        inputs = description.inputs
+        self.init(inputs: description.inputs)
         (include, exclude) = (description.include, description.exclude)
         (identifiers, namePattern) = (description.identifiers, description.namePattern)
     }

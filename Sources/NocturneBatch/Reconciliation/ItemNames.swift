@@ -12,7 +12,7 @@ package struct ItemNames {
     private let table: FoundTable
     private let identifiers: IdentifierPolicy
     /// Below which folders become part of names: the inputs, and then the folder that all of them lie in.
-    private let roots: [[String]]
+    private let roots: [Set<String>]
 
     /// - Parameters:
     ///   - table: what the search has found.
@@ -22,7 +22,7 @@ package struct ItemNames {
         (self.table, self.identifiers) = (table, identifiers)
         let paths = inputs.map { $0.split(separator: "/") }
         let common = paths.dropFirst().reduce(paths.first ?? []) { zip($0, $1).prefix { $0 == $1 }.map(\.0) }
-        roots = [inputs, ["/" + common.joined(separator: "/")]]
+        roots = [Set(inputs), ["/" + common.joined(separator: "/")]]
     }
 
     /// Finds the preferred name of each item.
@@ -42,7 +42,7 @@ package struct ItemNames {
 
     /// The name with the folders between a root and the item in front; nil without any, where names are withheld, and for a name that
     /// would be cut off.
-    private func qualified(_ name: String, at path: String, _ words: [String], below root: [String]) -> String? {
+    private func qualified(_ name: String, at path: String, _ words: [String], below root: Set<String>) -> String? {
         let folders = NamePattern.levels(of: path, below: root).dropFirst().dropLast()
         guard identifiers != .none, !folders.isEmpty else { return nil }
         let names = ShownNames(identifiers, words: words)

@@ -90,7 +90,7 @@ package struct InputSearch: Sendable {
         guard let pattern = request.namePattern else { return item }
         let names = ShownNames(request.identifiers, words: item.words)
         let own = item.name.hasSuffix(item.suffix) ? String(item.name.dropLast(item.suffix.count)) : item.name
-        let levels = NamePattern.levels(of: item.path, below: request.inputs).dropLast().map(names.shown) + [own]
+        let levels = NamePattern.levels(of: item.path, below: request.inputSet).dropLast().map(names.shown) + [own]
         guard let name = pattern.name(levels: levels, header: item.headerNames) else { return nil }
         var item = item
         item.name = name + item.suffix

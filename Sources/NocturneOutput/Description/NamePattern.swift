@@ -1,5 +1,4 @@
 public import NocturneJournal
-import NocturneSystem
 
 /// How new items of a batch are named: the option `--name`, such as `{1}_{3}` or `{patient}/{study}`.
 ///
@@ -75,10 +74,12 @@ public struct NamePattern: Sendable, Hashable {
     ///
     /// Of inputs within each other the outermost counts, so that a folder that is given later changes nothing. A path that was itself
     /// given counts as if its folder were given, as does one that is in no input.
-    public static func levels(of path: String, below inputs: [String]) -> [String] {
+    /// - Parameter inputs: as absolute paths, without a slash at the end but for the root.
+    /// - Complexity: that of the path, however many inputs there are.
+    public static func levels(of path: String, below inputs: Set<String>) -> [String] {
         let parts = path.split(separator: "/").map(String.init)
-        let input = inputs.filter { FileSystem.isWithin(path, $0) }.min { $0.utf8.count < $1.utf8.count }
-        let depth = min(input?.split(separator: "/").count ?? .max, parts.count - 1)
+        let outermost = (0...parts.count).first { inputs.contains("/" + parts[..<$0].joined(separator: "/")) }
+        let depth = min(outermost ?? .max, parts.count - 1)
         return depth < 1 ? [""] + parts : Array(parts[(depth - 1)...])
     }
 }

@@ -5,9 +5,12 @@ import NocturneSystem
 
 /// The text of a plan.
 struct PlanText {
-    let report: PlanReport
+    private let report: PlanReport
+    private let inputs: Set<String>
     /// Of the terminal; nil where lines may have any length.
-    var columns = Terminal.columns
+    private let columns = Terminal.columns
+
+    init(report: PlanReport) { (self.report, inputs) = (report, Set(report.inputs)) }
 
     /// Calls `body` with each line. The items are read twice, since a million of them do not fit into memory as text.
     /// - Throws: `JournalError`; what `body` throws.
@@ -50,7 +53,7 @@ struct PlanText {
     /// The item, and the path from the input on, whose parts are what `--name` numbers from 0. In a terminal, both share what the
     /// columns of numbers leave.
     private func names(of item: PlanReport.Item) -> [String] {
-        let source = NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
+        let source = NamePattern.levels(of: item.source, below: inputs).joined(separator: "/")
         // Memory, tiles, time and the gaps between them take 36 columns, 46 with the state.
         let space = columns.map { max(($0 - (report.batch == nil ? 36 : 46)) / 2, 12) } ?? .max
         return [item.item, source].map { ProgressLine.shortened(EventText.oneLine($0), to: space) }
