@@ -101,7 +101,8 @@ struct ConstantEvaluator {
         case .floats(let values) where type == .float16:
             return ConstantTensor(shape: tensor.shape, floats: values.map { Float(Float16($0)) })
         case .integers(let values) where toFloat:
-            return ConstantTensor(shape: tensor.shape, floats: values.map(Float.init))
+            let floats = values.map { type == .float16 ? Float(Float16($0)) : Float($0) }
+            return ConstantTensor(shape: tensor.shape, floats: floats)
         case .integers(let values) where type == .boolean:
             return ConstantTensor(shape: tensor.shape, integers: values.map { $0 == 0 ? 0 : 1 })
         default: return tensor

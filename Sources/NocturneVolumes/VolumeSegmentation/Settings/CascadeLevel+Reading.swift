@@ -219,7 +219,9 @@ extension ResamplingRule {
         try fields.only(keys + (hasValues ? ["values"] : []))
         let method = try fields.choice("method", Method.spline, among: [.spline, .torch, .monai, .none])
         let separate = try fields.choice("separateZ", Separation.auto)
-        for key in ["order", "orderZ"] where order != .cubic && method == .spline {
+        // `orderZ` is that of a separate axis.
+        let keysInUse = separate == .never ? ["order"] : ["order", "orderZ"]
+        for key in keysInUse where order != .cubic && method == .spline {
             guard try fields.order(key, .nearest) == .cubic else { continue }
             throw fields.fault(key, is: 3, not: "0 or 1: only the image is resampled with order 3")
         }
