@@ -3,10 +3,10 @@ import NocturneSystem
 /// How rows of a user's tables refer to inputs.
 extension NamedTable {
     /// The names of columns with inputs, the preferred ones first: those of the ISIC archive, of its challenges, of HAM10000 and of other
-    /// published tables, then those of tables in German. A name may also be that of a person.
+    /// published tables, then those of tables in German. An item may also be a number of the row, and a name that of a person.
     package static let inputColumns = [
-        "item", "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file", "picture",
-        "photo", "bild", "bildname", "bilddatei", "datei", "dateiname", "foto", "name",
+        "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file", "picture", "photo",
+        "bild", "bildname", "bilddatei", "datei", "dateiname", "foto", "item", "name",
     ]
 
     /// A name of a column by its letters and digits, whatever their case: "Patient ID" is "patient_id".

@@ -26,7 +26,8 @@ package struct SubjectTable: Sendable {
     /// By the names in the table, with the number of the first row that has the name.
     private let rows: [String: (number: Int, entry: Entry)]
 
-    // Names that common tables have, ISIC's among them; the first one with a value counts.
+    // Names that common tables have, ISIC's among them; the first one that is there counts.
+    private static let items = ["item"] + NamedTable.inputColumns.filter { $0 != "item" }
     private static let patients = ["subject", "subject_id", "patient", "patient_id"]
     private static let lesions = ["lesion", "lesion_id"]
     private static let dates = ["date", "acquisition_date", "study_date", "scan_date"]
@@ -45,27 +46,25 @@ package struct SubjectTable: Sendable {
     ///   wrong order would not be noticed.
     package init(_ bytes: [UInt8]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: [])
-        func columns(_ names: [String]) -> [String] {
-            names.map(NamedTable.simplified).compactMap { name in
+        func first(_ names: [String]) -> String? {
+            names.map(NamedTable.simplified).lazy.compactMap { name in
                 table.columns.first { NamedTable.simplified($0) == name }
-            }
+            }.first
         }
-        let items = columns(NamedTable.inputColumns)
-        guard !items.isEmpty else {
-            let names = NamedTable.inputColumns.joined(separator: ", ")
+        guard let item = first(Self.items) else {
+            let names = Self.items.joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with the items. Call it one of \(names)")
         }
-        let (patients, lesions, dates) = (columns(Self.patients), columns(Self.lesions), columns(Self.dates))
+        let (patient, lesion, date) = (first(Self.patients), first(Self.lesions), first(Self.dates))
         // A table with the items alone would change nothing in the history.
-        guard !(patients + lesions + dates).isEmpty else {
+        guard patient != nil || lesion != nil || date != nil else {
             let names = (Self.patients + Self.lesions + Self.dates).joined(separator: ", ")
             throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
         }
         var rows: [String: (number: Int, entry: Entry)] = [:]
         for row in table.rows {
-            func first(_ columns: [String]) -> String? { columns.lazy.compactMap { row[$0] }.first }
-            guard let name = first(items).map(NamedTable.inputName) else { continue }
-            let day = first(dates)
+            guard let name = row[item].map(NamedTable.inputName) else { continue }
+            let day = date.flatMap { row[$0] }
             // Dates are compared by their digits: another form would be sorted wrongly without a sign of it.
             guard day.map(Self.isDate) ?? true else {
                 throw NamedTable.Fault(
@@ -73,24 +72,24 @@ package struct SubjectTable: Sendable {
                     detail: "\"\(day ?? "")\" is not a date. Write year, month and day like 2026-03-01 or 20260301"
                 )
             }
-            let (patient, lesion) = (first(patients), first(lesions))
+            let (person, part) = (patient.flatMap { row[$0] }, lesion.flatMap { row[$0] })
             // Lesions of two patients may have one name, and what is of an unknown lesion is not compared with other lesions.
-            let both = lesion.map { [patient, $0].compactMap(\.self).joined(separator: "/") }
-            let entry = Entry(patient: patient, lesion: lesion, subject: lesions.isEmpty ? patient : both, date: day)
-            let known = rows[name] ?? (row.number, entry)
-            guard known.entry.patient == patient, known.entry.lesion == lesion,
-                known.entry.date.map(Self.digits) == day.map(Self.digits)
+            let subject = lesion == nil ? person : part.map { [person, $0].compactMap(\.self).joined(separator: "/") }
+            let entry = Entry(patient: person, lesion: part, subject: subject, date: day)
+            let first = rows[name] ?? (row.number, entry)
+            guard first.entry.patient == person, first.entry.lesion == part,
+                first.entry.date.map(Self.digits) == day.map(Self.digits)
             else {
                 throw NamedTable.Fault(
                     row: row.number,
-                    detail: "\"\(name)\" has another subject or date in row \(known.number). Keep one of these rows"
+                    detail: "\"\(name)\" has another subject or date in row \(first.number). Keep one of these rows"
                 )
             }
-            rows[name] = known
+            rows[name] = first
         }
         self.rows = rows
-        note = patients.first.flatMap { patient in
-            lesions.first.map { lesion in
+        note = patient.flatMap { patient in
+            lesion.map { lesion in
                 "The table of subjects has columns \(patient) and \(lesion): each lesion is followed as PATIENT/LESION."
             }
         }

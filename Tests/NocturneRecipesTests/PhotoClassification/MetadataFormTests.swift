@@ -124,23 +124,24 @@ struct MetadataFormTests {
     func preferred() throws {
         let text = "isic_id,age,image,age_approx\nb,1,a,30\n"
         #expect(try vectors(text, of: ["a.jpg", "b.jpg"]) == [[0.3, 0, 2, 8], nil])
+        // By table, not by row, and with a note.
+        let merged = "image,age,localization,site\nb,30,toe,Vienna\nc,20,,back\n"
+        #expect(try vectors(merged, of: ["b.jpg", "c.jpg"]) == [[0.3, 0, 2, 8], [0.2, 0, 2, 8]])
+        let notes = try MetadataTable(bytes: Array(merged.utf8), path: "t.csv").notes
+        #expect(notes.count == 2 && notes[0].contains("no column with the sex"))
+        #expect(
+            notes[1] == "t.csv: the column with the site on the body is \"localization\". "
+                + "Merge the columns if the values that are not used are needed: \"site\""
+        )
     }
 
-    @Test("Of several columns with one meaning, the first one with a value is used in each row")
-    func merged() throws {
-        let text = """
-            image,isic_id,age_approx,age,anatom_site_general,localization,site
-            a,,30,50,head/neck,back,Vienna
-            ,b,NA,50,,back,Vienna
-            c,,,,,,Vienna
-            d,x,,,toe,,
-
-            """
-        let names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "x.jpg"]
-        #expect(try vectors(text, of: names) == [[0.3, 0, 2, 1], [0.5, 0, 2, 6], [0, 1, 2, 8], [0, 1, 2, 8], nil])
-        let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
-        let notes = try table.assign(names, sites: Self.settings).map { try $0.get()?.notes.count }
-        #expect(notes == [0, 0, 0, 1, nil])
+    @Test("A column of items or names has the photos only where no other column has them")
+    func items() throws {
+        let numbers = "item,image,name,age\n1,2.jpg,Anna,70\n2,1.jpg,Berta,20\n3,,Carla,30\n"
+        let expected: [[Float]?] = [[0.2, 0, 2, 8], [0.7, 0, 2, 8], nil]
+        #expect(try vectors(numbers, of: ["1.jpg", "2.jpg", "Carla.jpg"]) == expected)
+        #expect(try vectors("name,item,age\nAnna,1,20\n", of: ["1.jpg", "Anna.jpg"]) == [expected[0], nil])
+        #expect(try vectors("name,age\n1,20\n", of: ["1.jpg"]) == [expected[0]])
     }
 
     private func refusal(_ bytes: [UInt8]) -> String {
@@ -156,7 +157,7 @@ struct MetadataFormTests {
     func noPictures() {
         let found = refusal(Array("patient;Age;sex\n1;2;male".utf8))
         #expect(found.contains("(columns: \"patient\", \"Age\", \"sex\")"))
-        #expect(found.contains("Add a column item, image, image_id or image_name"))
+        #expect(found.contains("Add a column image, image_id, image_name or isic_id"))
         #expect(refusal([]).contains("the table is empty"))
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))

@@ -184,7 +184,7 @@ extension ClinicalMetadata {
         }
 
         /// Nil for unknown, and for what people write who do not state a value.
-        static func stated(_ field: Fields.Field) -> String? {
+        private static func stated(_ field: Fields.Field) -> String? {
             guard let text = known(field) else { return nil }
             let words = text.prefix(100).lowercased().split { $0.isWhitespace || $0 == "_" || $0 == "-" }
             return unstated.contains(words.joined(separator: " ")) ? nil : text

@@ -46,20 +46,20 @@ extension MetadataTable {
 
         /// As written, without spaces around.
         let names: [String]
-        private let indices: [Meaning: [Int]]
+        private let indices: [Meaning: Int]
 
         init(_ header: [String]) throws(Fault) {
             let names = header.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
             let simple = names.map(NamedTable.simplified)
-            var indices: [Meaning: [Int]] = [:]
+            var indices: [Meaning: Int] = [:]
             for meaning in Meaning.allCases {
-                for name in meaning.names {
+                for name in meaning.names where indices[meaning] == nil {
                     var found = simple.indices.filter { simple[$0] == NamedTable.simplified(name) }
                     // Of "age_approx" and "Age approx", the one that is spelled as published.
                     let exact = found.filter { names[$0].lowercased() == name }
                     if !exact.isEmpty { found = exact }
-                    guard found.count < 2 || indices[meaning] != nil else { throw .duplicate(names[found[0]]) }
-                    if found.count == 1 { indices[meaning, default: []] += found }
+                    guard found.count < 2 else { throw .duplicate(names[found[0]]) }
+                    indices[meaning] = found.first
                 }
             }
             guard indices[.image] != nil else { throw .noPicture }
@@ -68,20 +68,31 @@ extension MetadataTable {
             self.indices = indices
         }
 
-        /// The indices of the columns with this meaning, the preferred one first.
-        subscript(_ meaning: Meaning) -> [Int] { indices[meaning] ?? [] }
+        /// The index of the column with this meaning; nil if there is none.
+        subscript(_ meaning: Meaning) -> Int? { indices[meaning] }
 
-        /// A column's name as written.
-        func name(at index: Int) -> String { Self.shown(names[index]) }
+        /// The column's name as written, else the one that ISIC uses.
+        func name(of meaning: Meaning) -> String {
+            indices[meaning].map { Self.shown(names[$0]) } ?? meaning.names[0]
+        }
 
-        /// One note for each missing column, if there are columns that are not used: one of them may have been meant.
+        /// One note for each missing column, if there are columns that are not used: one of them may have been meant. And one for each
+        /// meaning of which another column is not used.
         var notes: [String] {
-            let used = Set(indices.values.joined())
+            let used = Set(indices.values)
             let others = names.indices.filter { !used.contains($0) && !names[$0].isEmpty }.map { names[$0] }
             guard !others.isEmpty else { return [] }
-            return Meaning.allCases.filter { indices[$0] == nil }.map { meaning in
-                "no column with \(meaning.title) was found. Rename the column to one of: \(meaning.names.joined(separator: ", ")). Columns "
-                    + "that are not used: \(Self.list(others))"
+            return Meaning.allCases.compactMap { meaning in
+                guard let index = indices[meaning] else {
+                    return "no column with \(meaning.title) was found. Rename the column to one of: "
+                        + "\(meaning.names.joined(separator: ", ")). Columns that are not used: \(Self.list(others))"
+                }
+                let known = meaning.names.map(NamedTable.simplified)
+                let alike = others.filter { known.contains(NamedTable.simplified($0)) }
+                return alike.isEmpty
+                    ? nil
+                    : "the column with \(meaning.title) is \(Self.list([names[index]])). Merge the columns if the values that are not "
+                        + "used are needed: \(Self.list(alike))"
             }
         }
 

@@ -27,11 +27,11 @@ package struct MetadataTable: Sendable {
         let count: Int
     }
 
-    /// The fields that are read, of each column with the meaning.
+    /// The fields that are read; nil where there is none.
     private struct Texts: Sendable {
-        let age: [String]
-        let sex: [String]
-        let site: [String]
+        let age: String?
+        let sex: String?
+        let site: String?
     }
 
     /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column of pictures; `CancelledError`.
@@ -74,17 +74,17 @@ package struct MetadataTable: Sendable {
     }
 
     private mutating func add(_ row: DelimitedText.Row) {
-        func texts(_ meaning: Columns.Meaning) -> [String] {
-            columns[meaning].map { $0 < row.fields.count ? row.fields[$0] : "" }
+        func field(_ meaning: Columns.Meaning) -> String? {
+            columns[meaning].flatMap { $0 < row.fields.count ? row.fields[$0] : nil }
         }
-        let names = texts(.image).map { NamedTable.inputName($0.trimmingCharacters(in: .whitespaces)) }
-        guard let key = names.first(where: { !$0.isEmpty }) else { return }
+        let key = NamedTable.inputName((field(.image) ?? "").trimmingCharacters(in: .whitespaces))
+        if key.isEmpty { return }
         // Spreadsheets write empty fields after the last column.
         let isWhole =
             row.fields.count >= columns.names.count
             && row.fields.dropFirst(columns.names.count).allSatisfy { $0.allSatisfy(\.isWhitespace) }
-        let read = isWhole ? Texts(age: texts(.age), sex: texts(.sex), site: texts(.site)) : nil
-        rows[key, default: []].append(Entry(number: row.number, texts: read, count: row.fields.count))
+        let texts = isWhole ? Texts(age: field(.age), sex: field(.sex), site: field(.site)) : nil
+        rows[key, default: []].append(Entry(number: row.number, texts: texts, count: row.fields.count))
     }
 
     /// The note about rows that belong to none of these pictures; nil where there are none.
@@ -179,27 +179,13 @@ package struct MetadataTable: Sendable {
             let detail = "\(place) has \(fields), but the table has \(counted(columns.names.count, "column"))"
             throw ClinicalMetadata.ReadingError(detail: detail)
         }
-        let stated = ClinicalMetadata.Reading.stated
         let fields = ClinicalMetadata.Fields(
-            age: field(.age, texts.age) { stated($0) != nil },
-            sex: field(.sex, texts.sex) { stated($0) != nil },
-            // Not only a text: a second column may have the sites of hospitals.
-            site: field(.site, texts.site) { stated($0).flatMap(sites.match) != nil },
+            age: .init(name: columns.name(of: .age), text: texts.age),
+            sex: .init(name: columns.name(of: .sex), text: texts.sex),
+            site: .init(name: columns.name(of: .site), text: texts.site),
             allowsDecimalComma: separator != UInt8(ascii: ",")
         )
         return try ClinicalMetadata.Reading(fields, sites: sites, place: place, isStrict: isStrict)
-    }
-
-    /// The first field with a value, else that of the preferred column.
-    private func field(
-        _ meaning: Columns.Meaning,
-        _ texts: [String],
-        hasValue: (ClinicalMetadata.Fields.Field) -> Bool
-    ) -> ClinicalMetadata.Fields.Field {
-        let fields = zip(columns[meaning], texts).map {
-            ClinicalMetadata.Fields.Field(name: columns.name(at: $0), text: $1)
-        }
-        return fields.first(where: hasValue) ?? fields.first ?? .init(name: meaning.names[0], text: nil)
     }
 
     private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError> {
