@@ -17,7 +17,7 @@ package struct SubjectTable: Sendable {
         package let date: String?
 
         /// Whether a user who gives this name means the entry: by its patient, its lesion, or both.
-        package func isOf(_ name: String) -> Bool { [subject, patient, lesion].contains(name) }
+        package func isOf(_ name: String) -> Bool { subject == name || patient == name || lesion == name }
     }
 
     /// What the subjects are where the table has columns of patients and of lesions; else nil.
@@ -127,16 +127,19 @@ package struct SubjectTable: Sendable {
     /// - Parameters:
     ///   - name: a patient, a lesion, or both as ``Entry/subject`` has them.
     ///   - path: of the table, for the message.
-    /// - Throws: ``BatchError`` for a name with which the table has several patients: it may not be the one that is meant.
+    /// - Throws: ``BatchError`` for a name that is not one patient or one lesion alone: it may not be the one that is meant.
     package func checkSubject(_ name: String, path: String) throws(BatchError) {
-        let entries = rows.values.map(\.entry).filter { $0.isOf(name) }
-        guard Set(entries.compactMap(\.patient)).count > 1 else { return }
-        let names = listed(Set(entries.compactMap(\.subject)).sorted(), most: 4)
+        let entries = rows.values.filter { $0.entry.isOf(name) }.map(\.entry)
+        // An unknown patient may be any. Patient 7 may have a lesion 7 among others.
+        guard Set(entries.map { [$0.patient, $0.lesion == name ? name : nil] }).count > 1 else { return }
+        let names = Set(entries.compactMap(\.subject)).subtracting([name]).sorted()
+        let step = entries.contains { $0.patient == nil } ? "Write the patient in each row, and give" : "Give"
         throw BatchError(
             .inputMissing,
             path: path,
-            detail: "the table of subjects has \"\(name)\" with several patients. Give patient and lesion, one of: "
-                + names
+            detail: "\"\(name)\" is not one patient or one lesion alone in the table of subjects. "
+                + "\(step) patient and lesion"
+                + (names.isEmpty ? "" : ", one of: \(listed(names, most: 4))")
         )
     }
 

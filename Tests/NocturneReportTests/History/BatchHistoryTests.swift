@@ -158,6 +158,29 @@ struct BatchHistoryTests {
         #expect(alone.note == nil && alone.entry(item: "a", path: "/a.png")?.subject == "L1")
     }
 
+    @Test("A name that is not one patient or one lesion alone is refused")
+    func severalMeanings() throws {
+        func refusal(_ name: String, _ rows: String) throws -> String? {
+            let table = try SubjectTable(Array("item,patient,lesion\n\(rows)\n".utf8))
+            do throws(BatchError) {
+                try table.checkSubject(name, path: "/t.csv")
+                return nil
+            } catch {
+                return error.detail
+            }
+        }
+        // Of an unknown patient.
+        let unknown = try #require(try refusal("L1", "a,P2,L1\nb,,L1"))
+        #expect(unknown.hasSuffix("Write the patient in each row, and give patient and lesion, one of: P2/L1"))
+        let only = try #require(try refusal("L1", "a,L1,\nb,,L1"))
+        #expect(only.hasSuffix("and give patient and lesion"))
+        #expect(try refusal("P2/L1", "a,P2,L1\nb,,L1") == nil && refusal("L1", "a,,L1\nb,,L2") == nil)
+        // A patient and one of its own lesions.
+        let both = try #require(try refusal("7", "a,7,7\nb,7,8"))
+        #expect(both.hasSuffix("Give patient and lesion, one of: 7/7, 7/8"))
+        #expect(try refusal("7/7", "a,7,7\nb,7,8") == nil && refusal("7", "a,7,7\nb,8,8") == nil)
+    }
+
     @Test("Measures that do not change are courses too; one value is none")
     func constant() throws {
         let text = "item,subject,date\na,P1,20260301\nb,P1,20260302\nc,P2,20260301\n"
