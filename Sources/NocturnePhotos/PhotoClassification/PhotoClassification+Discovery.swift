@@ -77,7 +77,7 @@ extension PhotoClassification {
                 }
             }
             guard takesMetadata else { return [] }
-            return (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) + notes
+            return (table.map { $0.notes + $0.rowNotes(photos) } ?? []) + notes
         }
 
         /// That a model lacks what it takes, or which values were not understood.

@@ -37,13 +37,16 @@ struct MetadataEncodingTests {
     func unmatched() throws {
         let text = "image,age\na,1\nb,2\nc/d.jpg,3\n"
         let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
-        #expect(table.unmatchedRows(["a.jpg", "x/b.png", "c/d.jpg"]) == nil)
-        let note = try #require(table.unmatchedRows(["a.jpg"]))
+        #expect(table.rowNotes(["a.jpg", "x/b.png", "c/d.jpg"]).isEmpty)
+        let note = try #require(table.rowNotes(["a.jpg"]).first)
         #expect(
             note.hasPrefix("t.csv: 2 of the 3 photos that it names are not among the inputs, such as \"b\" (row 3)")
         )
         // A table of another system.
         #expect(note.hasSuffix("with / between folders and with the same upper and lower case"))
+        // A row that other rows make more specific is in use by its name.
+        let visits = try MetadataTable(bytes: Array("image,age\nv1/a.jpg,1\nv2/a.jpg,2\na.jpg,3\n".utf8), path: "t.csv")
+        #expect(visits.rowNotes(["v1/a.jpg", "v2/a.jpg"]).isEmpty)
     }
 
     @Test("UTF-8 and UTF-16 with and without what marks them", arguments: [",", ";", "\t"])

@@ -87,17 +87,29 @@ package struct MetadataTable: Sendable {
         rows[key, default: []].append(Entry(number: row.number, texts: texts, count: row.fields.count))
     }
 
-    /// The note about rows that belong to none of these pictures; nil where there are none.
-    /// - Parameter paths: of the pictures.
-    package func unmatchedRows(_ paths: [String]) -> String? {
+    /// The notes about rows that belong to none of these pictures, and about those that mean several.
+    /// - Parameter paths: of the pictures, each once.
+    package func rowNotes(_ paths: [String]) -> [String] {
+        func first(_ keys: some Sequence<String>) -> (number: Int, key: String)? {
+            keys.compactMap { key in rows[key].map { (number: $0[0].number, key: key) } }.min { $0.number < $1.number }
+        }
+        var notes: [String] = []
         let keys = matches(of: paths)
-        let used = Self.unshared(keys).union(keys.compactMap(\.first))
-        let unmatched = rows.filter { !used.contains($0.key) }
-        guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
-        return
-            "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such as "
-            + "\"\(EventText.oneLine(first.key))\" (row \(first.value[0].number)); "
-            + NamedTable.inputNameAdvice
+        let unmatched = Set(rows.keys).subtracting(keys.joined())
+        if let row = first(unmatched) {
+            notes.append(
+                "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such "
+                    + "as \"\(EventText.oneLine(row.key))\" (row \(row.number)); \(NamedTable.inputNameAdvice)"
+            )
+        }
+        let ambiguous = Self.ambiguous(keys, paths)
+        if let row = first(ambiguous.keys), let ends = ambiguous[row.key] {
+            notes.append(
+                "\(fileName): \(counted(ambiguous.count, "name")) \(ambiguous.count == 1 ? "means" : "mean") several photos, such as "
+                    + "\"\(EventText.oneLine(row.key))\" (row \(row.number)). Write the end of the path: \(ends)"
+            )
+        }
+        return notes
     }
 
     /// - Parameter pictures: their paths.
@@ -129,25 +141,24 @@ package struct MetadataTable: Sendable {
         isStrict: Bool = false
     ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
         let keys = matches(of: paths)
-        let ambiguous = NamedTable.ambiguousNames(
-            zip(paths, keys).compactMap { path, own in own.first.map { (name: $0, path: path) } }
-        )
+        let ambiguous = Self.ambiguous(keys, paths)
         let unshared = Self.unshared(keys)
         return keys.map { own in
             guard let key = own.first else { return .success(nil) }
             let entries = ([key] + own.dropFirst().filter(unshared.contains)).flatMap { rows[$0] ?? [] }
-            if let names = ambiguous[key] {
-                let place = "\(fileName) row \(entries[0].number)"
-                return fault("\(place): \"\(key)\" means several photos. Write the end of the path: \(names)")
+            if ambiguous[key] != nil {
+                // Names of other photos are not for the result of this one: a note of the run has them.
+                return fault(
+                    "\(fileName) row \(entries[0].number) means several photos. Write the end of the path of one, as the run's "
+                        + "note shows"
+                )
             }
             var first: ClinicalMetadata.Reading?
             for entry in entries {
                 do throws(ClinicalMetadata.ReadingError) {
                     let reading = try self.reading(entry, sites, isStrict: isStrict)
                     if let first, first != reading {
-                        return fault(
-                            "\(fileName) rows \(entries[0].number) and \(entry.number) have different values for \"\(key)\""
-                        )
+                        return fault("\(fileName) rows \(entries[0].number) and \(entry.number) have different values")
                     }
                     first = reading
                 } catch {
@@ -161,6 +172,13 @@ package struct MetadataTable: Sendable {
     /// The keys of each picture that have rows, the most specific first.
     private func matches(of paths: [String]) -> [[String]] {
         paths.map { path in NamedTable.inputNames(of: path).filter { rows[$0] != nil } }
+    }
+
+    /// The keys that are the most specific ones of several pictures, with ends of the paths that mean one of them.
+    private static func ambiguous(_ keys: [[String]], _ paths: [String]) -> [String: String] {
+        NamedTable.ambiguousNames(
+            zip(paths, keys).compactMap { path, own in own.first.map { (name: $0, path: path) } }
+        )
     }
 
     /// The keys of a single picture: it may have rows with and without the ending or the folder.
