@@ -17,19 +17,20 @@ extension NamedTable {
     /// What a row may call an input, each once, the most specific first: its path, the ends of the path, its item, its file name; paths
     /// and file names also without extension.
     package static func inputNames(of path: String, item: String? = nil) -> [String] {
-        let parts = path.split(separator: "/")
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        guard let file = parts.last.map({ String(Substring($0)) }) else { return [] }
+        let stem = withoutExtension(file)
+        let ending = file.utf8.count - stem.utf8.count
         var names: [String] = []
-        func add(_ name: String) {
-            names.append(name)
-            let stem = withoutExtension(name)
-            if stem != name { names.append(stem) }
+        // Cut out of the path, not joined again: this is done for each of 100,000 inputs.
+        func add(_ name: Substring) {
+            names.append(String(name))
+            if ending > 0 { names.append(String(Substring(name.utf8.dropLast(ending)))) }
         }
-        if path.hasPrefix("/") { add(path) }
-        for start in parts.indices.dropLast() { add(parts[start...].joined(separator: "/")) }
-        if let file = parts.last.map(String.init) {
-            if let item, item != file, item != withoutExtension(file) { names.append(item) }
-            add(file)
-        }
+        if path.hasPrefix("/") { add(path[...]) }
+        for part in parts.dropLast() { add(path[part.startIndex...]) }
+        if let item, item != file, item != stem { names.append(item) }
+        add(file[...])
         return names
     }
 
@@ -48,7 +49,7 @@ extension NamedTable {
     /// A path or file name without `.nii.gz` and the like, or what follows the last point of the file name, if it has a letter: that of
     /// `P1.2` and of `scan.2024` is a part of the name.
     package static func withoutExtension(_ path: String) -> String {
-        let lower = path.lowercased()
+        let lower = path.suffix(7).lowercased()
         if let ending = [".nii.gz", ".hdr.gz", ".img.gz", ".raw.gz"].first(where: { lower.hasSuffix($0) }) {
             return String(path.dropLast(ending.count))
         }

@@ -99,9 +99,10 @@ struct Forget: AsyncParsableCommand {
         guard let path = subjects.map(absolutePath) else { return nil }
         let table = try SubjectTable.read(path)
         try table.checkMatches(items, path: path)
+        let entries = items.map { (item: $0, entry: table.entry(item: $0.name, path: $0.path)) }
         for subject in subject {
             try table.checkSubject(subject, path: path)
-            let own = items.filter { table.entry(item: $0.name, path: $0.path)?.isOf(subject) == true }
+            let own = entries.filter { $0.entry?.isOf(subject) == true }.map(\.item)
             guard !own.isEmpty else {
                 throw BatchError(
                     .unknownItem,

@@ -13,6 +13,12 @@ struct InputNameTests {
         #expect(NamedTable.inputNames(of: "a.png", item: "a") == ["a.png", "a"])
         #expect(NamedTable.inputNames(of: "/d/a", item: "a") == ["/d/a", "d/a", "a"])
         #expect(NamedTable.inputNames(of: "").isEmpty)
+        let decomposed = "e\u{301}"
+        #expect(
+            NamedTable.inputNames(of: "/\(decomposed).x/\(decomposed).\(decomposed)") == [
+                "/é.x/é.é", "/é.x/é", "é.x/é.é", "é.x/é", "é.é", "é",
+            ]
+        )
         #expect(NamedTable.inputName("././v1/a") == "v1/a")
     }
 
