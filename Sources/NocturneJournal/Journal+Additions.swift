@@ -96,12 +96,12 @@ extension Journal {
 
     // MARK: Marks and texts of a result that is replaced
 
-    /// How many marks, and objects with texts, belong to a result.
-    package func additionCount(of item: String, fingerprint: String) throws(JournalError) -> Int {
+    /// How many marks, and objects with texts, belong to other results of an item than this one.
+    package func additionCount(of item: String, besides fingerprint: String) throws(JournalError) -> Int {
         try read { db in
             let sql = """
-                SELECT (SELECT count(*) FROM mark WHERE item = :item AND fingerprint = :fingerprint)
-                    + (SELECT count(DISTINCT object) FROM text WHERE item = :item AND fingerprint = :fingerprint)
+                SELECT (SELECT count(*) FROM mark WHERE item = :item AND fingerprint <> :fingerprint)
+                    + (SELECT count(DISTINCT object) FROM text WHERE item = :item AND fingerprint <> :fingerprint)
                 """
             return try Int.fetchOne(db, sql: sql, arguments: ["item": item, "fingerprint": fingerprint]) ?? 0
         }

@@ -110,37 +110,31 @@ actor Committer {
         let put = { @Sendable (recorded: [ItemFile]) throws -> [String] in
             try output.putInPlace(folder, as: name, recorded: recorded)
         }
+        if let lost = try await keepAdditions(of: item.item, to: folder) { await environment.progress.note(lost) }
         // Nearly always nothing is there, and one change of threads does.
         var notes = try await environment.blocking.run {
             FileSystem.kind(output.item(name)) == .nothing ? try put([]) : nil
         }
         if notes == nil {
             let recorded = try await journal.writtenFiles(of: item.id)
-            if let lost = try await keepAdditions(of: item.item, to: folder) { await environment.progress.note(lost) }
             notes = try await environment.blocking.run { try put(recorded) }
         }
         for note in notes ?? [] { await environment.progress.note(note) }
     }
 
-    /// Lets marks and imported texts of the result that is about to be replaced belong to an equal one. Before the replacement: if the
-    /// process ends in between, the item is made again with the fingerprint that they have by then.
+    /// Lets marks and imported texts of the result that is in place belong to an equal one that is about to replace it. Before the
+    /// replacement: if the process ends in between, the item is made again with the fingerprint that they have by then.
     /// - Parameter folder: of the new result.
-    /// - Returns: a note where they are lost.
+    /// - Returns: a note about those that do not belong to the new result, also where nothing is in place.
     private func keepAdditions(of item: RecipeItem, to folder: String) async throws -> String? {
-        let place = output.item(item.name)
-        let (before, isEqual) = await environment.blocking.run {
+        let (place, name) = (output.item(item.name), item.name)
+        guard try await journal.additionCount(of: name, besides: item.fingerprint) > 0 else { return nil }
+        let equal = await environment.blocking.run {
             let old = ResultFolder(place)
-            return (old.fingerprint, old.isEqual(to: ResultFolder(folder)))
+            return old.isEqual(to: ResultFolder(folder)) ? old.fingerprint : nil
         }
-        guard let before, before != item.fingerprint else { return nil }
-        let count = try await journal.additionCount(of: item.name, fingerprint: before)
-        guard count > 0 else { return nil }
-        if isEqual {
-            try await journal.moveAdditions(of: item.name, from: before, to: item.fingerprint)
-            return nil
-        }
-        let additions = counted(count, "mark or imported text", plural: "marks and imported texts")
-        return "\(item.name): the result has changed and loses \(additions); look at it, mark it and import texts again"
+        if let equal { try await journal.moveAdditions(of: name, from: equal, to: item.fingerprint) }
+        return try await journal.noteOnLostAdditions(of: name, besides: item.fingerprint)
     }
 
     private func end(_ id: Int64, _ error: (any Error)?) async {
@@ -155,5 +149,16 @@ actor Committer {
             await environment.end(message.item, .completed(message.payload), seconds: seconds)
         }
         entry.waiter?.resume()
+    }
+}
+
+extension Journal {
+    /// - Returns: nil where all marks and imported texts of an item belong to this result.
+    func noteOnLostAdditions(of item: String, besides fingerprint: String) throws(JournalError) -> String? {
+        let count = try additionCount(of: item, besides: fingerprint)
+        guard count > 0 else { return nil }
+        let additions = counted(count, "mark or imported text", plural: "marks and imported texts")
+        return "\(item): the new result does not have \(additions) of earlier ones; look at it, mark it and import "
+            + "texts again"
     }
 }

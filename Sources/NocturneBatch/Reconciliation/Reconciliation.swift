@@ -66,6 +66,10 @@ package struct Reconciliation: Sendable {
                 // A known item whose result is found complete is not processed again.
                 let isFound = action.finished != nil && own.candidate.before != nil
                 if let note = own.decision.note, !isFound { await progress.note(note) }
+                guard action.finished != nil else { continue }
+                let (name, fingerprint) = (own.decision.name, own.decision.item.fingerprint.hex)
+                let lost = try await journal.noteOnLostAdditions(of: name, besides: fingerprint)
+                if let lost { await progress.note(lost) }
             }
             // The renames of finished folders may not have reached the disk.
             if actions.contains(where: { $0.finished != nil }) { try FileSystem.flush(output.path) }

@@ -41,18 +41,21 @@ package struct ResultFolder {
     package var fingerprint: String? { record?.fingerprint }
 
     /// Whether another result has the same values, and files with the same digests: only the fingerprints may differ, as where a source
-    /// was copied.
+    /// was copied, and DICOM objects, whose UIDs are made from them.
     package func isEqual(to other: ResultFolder) -> Bool {
         guard let own = statements, let others = other.statements else { return false }
         return own == others
     }
 
-    /// `result.json` without its fingerprints, which have the times of the sources.
+    /// `result.json` without its fingerprints, which have the times of the sources, and without DICOM files.
     private var statements: [String: JSONValue]? {
         guard let bytes = try? FileSystem.read(path + "/result.json"),
             case .object(var members)? = try? JSONValue(parsing: bytes)
         else { return nil }
         for name in ["fingerprint", "labelsFingerprint"] { members[name] = nil }
+        if case .array(let files)? = members["files"] {
+            members["files"] = .array(files.filter { $0["path"]?.text?.hasSuffix(".dcm") != true })
+        }
         return members
     }
 
