@@ -45,6 +45,9 @@ extension DividedBatch {
                 for shard in batch.readable {
                     try await output.shard(shard.plan.number).reading { own in
                         try await own.forEachPart { records, _ in try await journal.merge(records) }
+                        // With the fingerprints of results that were made again equal. None is imported into a divided batch.
+                        try await journal.keep(try await own.marks())
+                        try await journal.keep(try await own.texts())
                     }
                 }
                 try mergeEvents(batch)

@@ -104,11 +104,18 @@ extension Journal {
                 FROM chosen c JOIN main.item i ON i.id = c.item ORDER BY c.number;
                 INSERT INTO other.input (item, \(inputs)) SELECT c.number, \(qualified(inputs, "p"))
                 FROM chosen c JOIN main.input p ON p.item = c.item ORDER BY c.number, p.number;
-                INSERT INTO other.edit SELECT e.*
-                FROM chosen c JOIN main.item i ON i.id = c.item JOIN main.edit e ON e.item = i.name;
-                DROP TABLE chosen;
                 """
         )
+        // By name: they survive when an item is found again.
+        for table in ["edit", "mark", "text"] {
+            try db.execute(
+                sql: """
+                    INSERT INTO other.\(table) SELECT e.*
+                    FROM chosen c JOIN main.item i ON i.id = c.item JOIN main.\(table) e ON e.item = i.name
+                    """
+            )
+        }
+        try db.execute(sql: "DROP TABLE chosen")
     }
 
     /// Takes over how some items of a shard stand, in one transaction: those that wait, and what is recorded already, are not

@@ -1,4 +1,6 @@
 import Foundation
+import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -152,6 +154,44 @@ struct ShardTests {
         #expect(try Tool(["run", bench.output, "--shard", "1/1"]).status == 0)
         #expect(try Tool(["merge", bench.output]).status == 0)
         #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("marks and titles stay where a shard makes a result again equal, and are lost with a note where it does not")
+    func additions() async throws {
+        let bench = try ToolBench()
+        for index in 0..<2 { try bench.addVolume("v\(index).nii", 20 + index) }
+        #expect(try bench.run("--preview", "none").status == 0)
+        let journal = OutputFolder(bench.output).journal
+        try await Journal.with(path: journal) { journal in
+            for item in try await journal.items() {
+                let (name, fingerprint) = (item.name, item.fingerprint)
+                let mark = ReviewMark(item: name, fingerprint: fingerprint, rater: "AB", verdict: .pass, time: "")
+                try await journal.keep([mark])
+                let title = ObjectText.Field(name: "title", value: "Ulysses")
+                try await journal.keep([ObjectText(item: name, fingerprint: fingerprint, object: 1, fields: [title])])
+            }
+        }
+        let earlier = Date(timeIntervalSince1970: 1_000_000_000)
+        try FileManager.default.setAttributes([.modificationDate: earlier], ofItemAtPath: bench.input + "/v0.nii")
+        try bench.addVolume("v1.nii", 30)
+        let fault = ["NOCTURNE_FAULT": "item.stage@v0:1+:kill,item.stage@v1:1+:kill"]
+        let run = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let options = ["--preview", "none", "--fault-injection"]
+        #expect(try Tool(run + options, environment: fault).status == 3)
+        let divided = try Tool(["resume", bench.output, "--failed", "--shards", "2"])
+        #expect(divided.output.contains("2 items in 2 shards"), "\(divided.output) \(divided.errors)")
+        for shard in 1...2 { #expect(try Tool(["run", bench.output, "--shard", "\(shard)/2"]).status == 0) }
+        #expect(try Tool(["merge", bench.output]).status == 0)
+
+        try await Journal.with(path: journal) { journal in
+            let items = try await journal.items()
+            #expect(try await journal.marks().current(for: items).map(\.item) == ["v0"])
+            #expect(try await journal.texts().current(for: items).count == 1)
+            #expect(try await journal.marks().count == 2)
+        }
+        let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
+        #expect(!events.contains("v0: the new result"))
+        #expect(events.contains("v1: the new result does not have 2 marks and imported texts of earlier ones"))
     }
 
     @Test("outputs that could not be made are counted over all shards, and end the merge with 3")
