@@ -207,6 +207,11 @@ struct PhotoCommandTests {
         try FileSystem.write(folder("other.csv").path, Array("item,object,title,author\nother,1,a,b\n".utf8))
         let other = try Tool(["review", "titles", output, "--import", folder("other.csv").path])
         #expect(other.status == 4 && other.output.contains("Left out: 1 row"), "\(other.status) \(other.output)")
+        try FileSystem.write(folder("none.csv").path, Array("item,object,title,author\nshelf,1,-,\n".utf8))
+        let none = try Tool(["review", "titles", output, "--import", folder("none.csv").path])
+        let words = "0 objects have texts from the tables; 1 still waits for them. Those of 1 object were removed."
+        #expect(none.output.contains(words), "\(none.output) \(none.errors)")
+        #expect(try parts().map { $0["state"] as? String } == ["enriching"])
         try FileSystem.write(folder("wrong.csv").path, Array("title,author\na,b\n".utf8))
         let wrong = try Tool(["review", "titles", output, "--import", folder("wrong.csv").path])
         #expect(wrong.status == 2 && wrong.errors.contains("wrong.csv"), "\(wrong.status) \(wrong.errors)")

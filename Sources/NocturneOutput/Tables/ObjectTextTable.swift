@@ -126,7 +126,6 @@ extension ObjectTextTable {
         package private(set) var unknown: [String] = []
         private var objects = 0
         private var removed = 0
-        private var waiting = 0
 
         /// - Parameter parts: of completed items, by their ids.
         public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
@@ -145,13 +144,12 @@ extension ObjectTextTable {
             // Of several tables with one object the last one counts.
             removed = given.values.reduce(0) { $0 + $1.values.count(where: \.fields.isEmpty) }
             objects = given.values.reduce(-removed) { $0 + $1.count }
-            waiting = parts.reduce(0) { count, own in
-                count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id]?.fields.isEmpty ?? true }
-            }
         }
 
         /// For a person, on one line.
-        public var summary: String {
+        /// - Parameter parts: of completed items, by their ids, once the texts are kept: an object that lost its texts waits again.
+        public func summary(_ parts: [Int64: [ItemPart]]) -> String {
+            let waiting = parts.values.joined().count { $0.state == .enriching }
             var text =
                 "\(counted(objects, "object")) \(objects == 1 ? "has" : "have") texts from the tables; \(waiting) still "
                 + "\(waiting == 1 ? "waits" : "wait") for them."

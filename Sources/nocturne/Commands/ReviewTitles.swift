@@ -69,7 +69,8 @@ extension Review {
                 // What a table or a person gives counts more than a match: it is kept last.
                 let taken = ObjectTextTable.Import(matched + tables, items: items, parts: parts)
                 try await journal.keep(taken.texts)
-                (summary, matches) = (taken.summary, !taken.texts.isEmpty || taken.unknown.isEmpty)
+                summary = taken.summary(try await journal.parts())
+                matches = !taken.texts.isEmpty || taken.unknown.isEmpty
             }
             try Terminal.printResult(summary)
             if !matches { throw NocturneExit.nothingMatched }

@@ -94,7 +94,8 @@ struct ObjectTextTests {
         #expect(equal.rows.map(\.item) == ["a", "b"])
         let later = try table("a,1,Later,")
         let taken = ObjectTextTable.Import([equal, later], items: [item("a", 1)], parts: [1: [part(1)]])
-        #expect(taken.summary.hasPrefix("1 object has texts from the tables; 0 still wait"), "\(taken.summary)")
+        let summary = taken.summary([1: [part(1, .ready)]])
+        #expect(summary.hasPrefix("1 object has texts from the tables; 0 still wait"), "\(summary)")
         #expect(taken.texts.last?.fields.first?.value == "Later")
     }
 
@@ -102,10 +103,12 @@ struct ObjectTextTests {
     func removal() throws {
         let text = "item,object,title,author\na,1,-,\na,2,-,Jane Austen\n"
         let table = try ObjectTextTable(Array(text.utf8), fields: fields)
-        let taken = ObjectTextTable.Import([table], items: [item("a", 1)], parts: [1: [part(1), part(2)]])
+        // As the journal gives them while both have texts.
+        let parts = [Int64(1): [part(1, .ready), part(2, .ready)]]
+        let taken = ObjectTextTable.Import([table], items: [item("a", 1)], parts: parts)
         #expect(taken.texts.map(\.fields) == [[], [.init(name: "author", value: "Jane Austen")]])
         #expect(
-            taken.summary
+            taken.summary([1: [part(1), part(2, .ready)]])
                 == "1 object has texts from the tables; 1 still waits for them. Those of 1 object were removed."
         )
     }
@@ -117,7 +120,8 @@ struct ObjectTextTests {
         let fault = #expect(throws: NamedTable.Fault.self) { try ObjectTextTable(table, fields: fields) }
         #expect(fault?.detail.hasPrefix("object 1 of \"a\u{FFFD}b\" has other texts in row 2") == true)
         let known = try ObjectTextTable(Array("item,object,title,author\n\"a\nb\",1,Emma,\n".utf8), fields: fields)
-        let summary = ObjectTextTable.Import([known], items: [item("a", 1)], parts: [1: [part(1)]]).summary
+        let parts = [Int64(1): [part(1)]]
+        let summary = ObjectTextTable.Import([known], items: [item("a", 1)], parts: parts).summary(parts)
         #expect(summary.hasSuffix("such as a\u{FFFD}b 1."), "\(summary)")
     }
 
@@ -173,7 +177,7 @@ struct ObjectTextTests {
         ]
         #expect(taken.texts == [ObjectText(item: "a", fingerprint: "f1", object: 1, fields: emma)])
         #expect(
-            taken.summary
+            taken.summary([1: [part(1).with(taken.texts[0]), part(2, .failed)], 2: [read]])
                 == "1 object has texts from the tables; 1 still waits for them. "
                 + "Left out: 2 rows about objects that this batch does not have, such as a 7."
         )
