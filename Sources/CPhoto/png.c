@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <png.h>
 
@@ -15,8 +16,7 @@ enum {
     maximum_side = 0x7fffffff,
     maximum_chunk_bytes = 4 << 20,
     maximum_chunks = 1000,
-    maximum_pictures = 10000,  // that are counted
-    searched_bytes = 1 << 16   // at the end of the file
+    maximum_pictures = 10000   // that are counted
 };
 
 struct cphoto_png {
@@ -30,8 +30,8 @@ struct cphoto_png {
     char warning[128];         // the last warning: only it states what is wrong with a header
     int64_t width, height, next_row;
     int has_alpha, passes;
-    uint8_t *end;              // the end of the file where the Exif block is there
-    size_t late_exif, late_exif_count;
+    uint8_t *late_exif;        // an Exif block behind the pixels
+    size_t late_exif_count;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
     cphoto_stop stop;
     const void *context;
@@ -89,56 +89,45 @@ static uint32_t number(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+// Reads an Exif block behind the pixels, as some tools write it: libpng reads it after them, but the size depends on it.
+static void read_late_exif(cphoto_png *decoder, int file, off_t place, off_t length)
+{
+    if (decoder->late_exif || length > maximum_chunk_bytes || !(decoder->late_exif = malloc((size_t)length + 1))) return;
+    ssize_t count = pread(file, decoder->late_exif, (size_t)length, place);
+    decoder->late_exif_count = count > 0 ? (size_t)count : 0;
+}
+
 // Whether the chunks before the pixels end inside the file. libpng allocates memory for some of them by their stated
 // length, regardless of its limits, before it detects that the bytes are missing. Counts the pictures of an animation, too, of
-// which libpng knows nothing: the frames, and the picture that is read where it is not the first of them.
-static int chunks_fit(FILE *file, int32_t *picture_count)
+// which libpng knows nothing: the frames, and the picture that is read where it is not the first of them. The walk ends with the
+// picture: what follows it in the file, such as another one, is not part of it.
+static int chunks_fit(cphoto_png *decoder, int32_t *picture_count)
 {
     struct stat status;
-    unsigned char head[8];
+    unsigned char head[12];
     uint32_t frames = 0;
-    int begins_with_frame = 0;
+    int file = fileno(decoder->file), begins_with_frame = 0, is_behind = 0;
     *picture_count = 1;
-    if (fstat(fileno(file), &status) != 0) return 1;
-    for (off_t place = 8; place + 8 <= status.st_size;) {
+    if (fstat(file, &status) != 0) return 1;
+    for (off_t place = 8, length; place + 12 <= status.st_size; place += length + 12) {
         // libpng reports read errors.
-        if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8) break;
-        if (memcmp(head + 4, "IDAT", 4) == 0) break;
-        off_t length = number(head);
-        if (length > status.st_size - place - 8) return 0;
+        if (pread(file, head, 12, place) != 12 || memcmp(head + 4, "IEND", 4) == 0) break;
+        length = number(head);
+        if (memcmp(head + 4, "IDAT", 4) == 0) is_behind = 1;
+        if (length > status.st_size - place - 8) {
+            if (!is_behind) return 0;
+            break;
+        }
+        if (is_behind) {
+            if (memcmp(head + 4, "eXIf", 4) == 0) read_late_exif(decoder, file, place + 8, length);
+            continue;
+        }
         if (memcmp(head + 4, "fcTL", 4) == 0) begins_with_frame = 1;
-        if (memcmp(head + 4, "acTL", 4) == 0 && length == 8 && fread(head, 1, 4, file) == 4) frames = number(head);
-        place += length + 12;
+        if (memcmp(head + 4, "acTL", 4) == 0 && length == 8) frames = number(head + 8);
     }
     if (frames > maximum_pictures) frames = maximum_pictures;
     if (frames > 0) *picture_count = (int32_t)frames + !begins_with_frame;
-    rewind(file);
     return 1;
-}
-
-// Finds an Exif block behind the pixels, as some tools write it: libpng reads it after them, but the size depends on it. It is one if
-// chunks lead from it to the last one.
-static void find_late_exif(cphoto_png *decoder)
-{
-    struct stat status;
-    if (fstat(fileno(decoder->file), &status) != 0 || !(decoder->end = malloc(searched_bytes))) return;
-    uint8_t *end = decoder->end;
-    off_t start = status.st_size > searched_bytes ? status.st_size - searched_bytes : 0;
-    size_t count = fseeko(decoder->file, start, SEEK_SET) == 0 ? fread(end, 1, searched_bytes, decoder->file) : 0;
-    rewind(decoder->file);
-    for (size_t chunk = 0; chunk + 12 <= count; chunk++) {
-        if (memcmp(end + chunk + 4, "eXIf", 4) != 0) continue;
-        size_t place = chunk;
-        while (place + 12 <= count && memcmp(end + place + 4, "IEND", 4) != 0) {
-            place += (size_t)number(end + place) + 12;
-        }
-        if (place + 12 > count) continue;
-        decoder->late_exif = chunk + 8;
-        decoder->late_exif_count = number(end + chunk);
-        return;
-    }
-    free(end);
-    decoder->end = NULL;
 }
 
 cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header, cphoto_frame_facts *facts)
@@ -152,11 +141,10 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
         snprintf(decoder->message, sizeof decoder->message, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
-    if (!chunks_fit(decoder->file, &facts->picture_count)) {
+    if (!chunks_fit(decoder, &facts->picture_count)) {
         snprintf(decoder->message, sizeof decoder->message, "the file ends inside a chunk");
         return CPHOTO_CORRUPT;
     }
-    find_late_exif(decoder);
     if (setjmp(decoder->leave)) return decoder->code;
     decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, on_error, on_warning);
     if (!decoder->png) return CPHOTO_NO_MEMORY;
@@ -195,7 +183,7 @@ void cphoto_png_close(cphoto_png *decoder)
     if (!decoder) return;
     if (decoder->png && !setjmp(decoder->leave)) png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
     if (decoder->file) fclose(decoder->file);
-    free(decoder->end);
+    free(decoder->late_exif);
     free(decoder->rows);
     free(decoder);
 }
@@ -213,9 +201,9 @@ const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is
         *count = length;
         return exif;
     }
-    if (decoder->end) {
+    if (decoder->late_exif) {
         *count = decoder->late_exif_count;
-        return decoder->end + decoder->late_exif;
+        return decoder->late_exif;
     }
     png_textp texts = NULL;
     int text_count = 0;

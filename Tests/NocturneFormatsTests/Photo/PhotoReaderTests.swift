@@ -51,13 +51,23 @@ struct PhotoReaderTests {
         let length = bytes[(name - 4)..<name].reduce(0) { $0 << 8 | Int($1) }
         // With length and checksum. The last chunk, which has no content, takes 12 bytes.
         let chunk = name - 4..<name + 8 + length
-        var moved = bytes
-        moved.removeSubrange(chunk)
-        moved.insert(contentsOf: bytes[chunk], at: moved.count - 12)
+        var plain = bytes
+        plain.removeSubrange(chunk)
+        // 70,000 zeros in a chunk that no reader knows, and its checksum.
+        var unknown: [UInt8] = [0x00, 0x01, 0x11, 0x70] + Array("prVt".utf8)
+        unknown += [UInt8](repeating: 0, count: 70_000)
+        unknown += [0x37, 0x7D, 0x05, 0xB6]
         try TemporaryFolder.with { folder in
-            let photo = try PhotoReader.read(at: try folder.write(moved, to: "a.png").path)
-            #expect(photo.facts.orientation == 8)
-            #expect(try photo.image == PhotoReader.read(at: Self.path("png-turned.png")).image)
+            for more in [[], unknown] {
+                var moved = plain
+                moved.insert(contentsOf: bytes[chunk] + more, at: moved.count - 12)
+                let photo = try PhotoReader.read(at: try folder.write(moved, to: "a.png").path)
+                #expect(photo.facts.orientation == 8)
+                #expect(try photo.image == PhotoReader.read(at: Self.path("png-turned.png")).image)
+                // What follows the picture in the file is not part of it.
+                let two = try PhotoReader.read(at: try folder.write(plain + moved, to: "b.png").path)
+                #expect(two.facts.orientation == 1)
+            }
         }
     }
 
