@@ -5,7 +5,7 @@ extension DelimitedText {
     ///
     /// A byte-order mark states the encoding. Without one the text is UTF-8, or Windows-1252 where the bytes are not valid
     /// UTF-8: this is what spreadsheets write in Western Europe, and any bytes are valid in it.
-    /// - Throws: ``Fault`` for the workbook of a spreadsheet program, and for UTF-16 that ends within a code unit.
+    /// - Throws: ``Fault`` for the workbook of a spreadsheet program, for null characters, and for UTF-16 that ends within a code unit.
     package static func utf8(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
         // What .xlsx and .ods begin with, and .xls.
         if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
@@ -14,6 +14,11 @@ extension DelimitedText {
         guard let text = decoded(bytes) else {
             throw Fault(
                 detail: "is text in UTF-16 that ends in the middle of a character. Save it again, as CSV in UTF-8"
+            )
+        }
+        guard !text.contains(0) else {
+            throw Fault(
+                detail: "has null characters, as UTF-16 without a byte-order mark. Save the table as CSV in UTF-8"
             )
         }
         // The line end remains, and with it the numbers of the lines.

@@ -124,7 +124,8 @@ struct MetadataEncodingTests {
                 #expect(vector?.allSatisfy { $0.isFinite } != false)
             }
         }
-        #expect(accepted > 100)
+        // Most have null characters, which are refused.
+        #expect(accepted > 50)
     }
 
     @Test("Long values and many columns give short messages")
