@@ -196,13 +196,10 @@ extension GraphFusion {
         let operation = graph.operations[index]
         guard case .matrixProduct(let outer) = operation.kind, !outer.transposeA, outer.alpha == 1,
             let middle = soleProducer(operation.inputs[0]),
-            case .alongAxes([graph.shapes[operation.inputs[0]].count - 1], .softmax(logarithm: false)) =
-                graph.operations[
-                    middle
-                ].kind,
+            case .alongAxes(let axes, .softmax(logarithm: false)) = graph.operations[middle].kind,
+            axes == [graph.shapes[operation.inputs[0]].count - 1],
             let scores = scores(graph.operations[middle].inputs[0]),
-            graph.shapes[scores.query].dropLast(2).reduce(1, *)
-                == graph.shapes[operation.output].dropLast(2).reduce(1, *),
+            Self.batchCount(graph.shapes[scores.query]) == Self.batchCount(graph.shapes[operation.output]),
             Self.sameBatch(graph.shapes[scores.query], graph.shapes[scores.key]),
             Self.sameBatch(graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
         else { return }
@@ -217,6 +214,8 @@ extension GraphFusion {
         replace(index, with: .attention(parameters), inputs: inputs, title: operation.title)
         removeUnread()
     }
+
+    private static func batchCount(_ shape: [Int]) -> Int { shape.dropLast(2).reduce(1, *) }
 
     private static func sameBatch(_ a: [Int], _ b: [Int]) -> Bool { a.dropLast(2) == b.dropLast(2) }
 

@@ -6,7 +6,10 @@ import NocturneSystem
 extension ChannelCases {
     /// nnU-Net's tolerance.
     static func agree(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Bool {
-        (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
+        (0..<3).allSatisfy { axis in
+            let tolerance = 1e-8 + 1e-5 * abs(b[axis])
+            return abs(a[axis] - b[axis]) <= tolerance
+        }
     }
 
     /// How the voxels' position in the patient differs from the first channel's, which the network assumes; nil if they

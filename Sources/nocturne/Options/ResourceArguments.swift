@@ -139,12 +139,13 @@ struct ScheduleArguments: ParsableArguments {
 
     /// The options that were given, except with their default value.
     var given: [String] {
-        [
+        let options: [(name: String, isGiven: Bool)] = [
             ("--detach", detach), ("--between", between != nil), ("--finish-by", finishBy != nil),
             ("--stall-limit", stallLimit.seconds != Self.stallSeconds), ("--item-timeout", itemTimeout.seconds != nil),
             ("--on-full", onFull != .pause), ("--stop-when", stopWhen != StopRules()), ("--order", order != nil),
             ("--pilot", pilot != nil), ("--approve", approve), ("--no-wait", noWait),
-        ].filter(\.1).map(\.0)
+        ]
+        return options.filter(\.isGiven).map(\.name)
     }
 
     /// When items may be started.
