@@ -91,6 +91,28 @@ void cdcmtk::put_code(DcmItem &item, const DcmTagKey &sequence, const char *sche
     put(code, DCM_CodeMeaning, meaning);
 }
 
+void cdcmtk::ImageReferences::add(DcmItem &item, const DcmTagKey &sequence) {
+    for_each_item(item, sequence, [&](DcmItem &reference) {
+        cdcmtk_image_reference image = {};
+        copy(reference, DCM_ReferencedSOPInstanceUID, image.instance_uid);
+        Sint32 frame = 0;
+        for (unsigned long index = 0; images.size() < most; index += 1) {
+            const bool has_frame = reference.findAndGetSint32(DCM_ReferencedFrameNumber, frame, index).good();
+            if (index > 0 && !has_frame) break;
+            image.frame = has_frame ? frame : 0;
+            if (image.instance_uid[0] != 0) images.push_back(image);
+            if (!has_frame) break;
+        }
+        return images.size() < most;
+    });
+}
+
+cdicom_code cdcmtk::ImageReferences::get(size_t index, cdcmtk_image_reference *image, cdicom_error *error) const {
+    if (index >= images.size()) return fail(error, CDICOM_INTERNAL, "no such image");
+    *image = images[index];
+    return CDICOM_OK;
+}
+
 void cdcmtk::refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame) {
     DcmItem &reference = add_item(parent, sequence);
     put(reference, DCM_ReferencedSOPClassUID, source.class_uid);

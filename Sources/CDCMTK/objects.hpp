@@ -48,6 +48,19 @@ void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
     }
 }
 
+/// The images that an object refers to, as far as they are listed.
+class ImageReferences {
+public:
+    /// Adds the images that the items of a sequence refer to: one for each ReferencedFrameNumber, or one for all frames.
+    void add(DcmItem &item, const DcmTagKey &sequence);
+    size_t count() const { return images.size(); }
+    cdicom_code get(size_t index, cdcmtk_image_reference *image, cdicom_error *error) const;
+
+private:
+    static constexpr size_t most = 1 << 20;
+    std::vector<cdcmtk_image_reference> images;
+};
+
 void put(DcmItem &item, const DcmTagKey &tag, const std::string &text);
 void put(DcmItem &item, const DcmTagKey &tag, Uint16 value);
 

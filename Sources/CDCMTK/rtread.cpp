@@ -18,7 +18,7 @@ struct cdcmtk_structure {
 
     DcmFileFormat file;
     std::vector<Region> regions;
-    std::vector<std::string> images;
+    cdcmtk::ImageReferences images;
     std::vector<double> points;
     size_t maximum_numbers = 0, numbers_read = 0;
 };
@@ -47,7 +47,7 @@ bool parse_numbers(const char *text, size_t length, size_t most, std::vector<dou
     return true;
 }
 
-void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_facts &facts, size_t most) {
+void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_facts &facts) {
     cdcmtk::for_each_item(set, DCM_ReferencedFrameOfReferenceSequence, [&](DcmItem &frame) {
         if (facts.frame_of_reference_uid[0] == 0) {
             copy(frame, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid);
@@ -57,18 +57,13 @@ void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_f
                 if (facts.referenced_series_uid[0] == 0) {
                     copy(series, DCM_SeriesInstanceUID, facts.referenced_series_uid);
                 }
-                cdcmtk::for_each_item(series, DCM_ContourImageSequence, [&](DcmItem &image) {
-                    if (made.images.size() >= most) return false;
-                    made.images.push_back(text_in(image, DCM_ReferencedSOPInstanceUID));
-                    return true;
-                });
+                made.images.add(series, DCM_ContourImageSequence);
                 return true;
             });
             return true;
         });
         return true;
     });
-    facts.referenced_images = made.images.size();
 }
 
 /// Combines the three sequences that describe regions, by their numbers.
@@ -140,11 +135,12 @@ extern "C" cdicom_code cdcmtk_structure_open(const char *path, const cdcmtk_stru
         std::memset(facts, 0, sizeof *facts);
         copy(set, DCM_StructureSetLabel, facts->label);
         made->maximum_numbers = limits->numbers;
-        read_references(set, *made, *facts, 1 << 20);
+        read_references(set, *made, *facts);
         if (!read_regions(set, *made, limits->regions, limits->contours)) {
             return fail(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
         }
         facts->regions = made->regions.size();
+        facts->referenced_images = made->images.count();
         *structure = made.release();
         return CDICOM_OK;
     });
@@ -170,9 +166,9 @@ extern "C" cdicom_code cdcmtk_structure_contour(cdcmtk_structure *structure, siz
         DcmItem &item = *structure->regions[region].contours[index];
         std::memset(facts, 0, sizeof *facts);
         copy(item, DCM_ContourGeometricType, facts->geometric_type);
-        if (DcmItem *image = cdcmtk::first_item(item, DCM_ContourImageSequence)) {
-            copy(*image, DCM_ReferencedSOPInstanceUID, facts->referenced_image_uid);
-        }
+        cdcmtk::ImageReferences images;
+        images.add(item, DCM_ContourImageSequence);
+        if (images.count() > 0) images.get(0, &facts->image, error);
         structure->points.clear();
         DcmElement *element = nullptr;
         if (item.findAndGetElement(DCM_ContourData, element).bad() || !element) return CDICOM_OK;
@@ -206,11 +202,7 @@ extern "C" cdicom_code cdcmtk_structure_contour(cdcmtk_structure *structure, siz
     });
 }
 
-extern "C" cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72],
+extern "C" cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, cdcmtk_image_reference *image,
                                               cdicom_error *error) {
-    return cdcmtk::guarded(error, [=]() -> cdicom_code {
-        if (index >= structure->images.size()) return fail(error, CDICOM_INTERNAL, "no such image");
-        cdicom::copy_text(uid, 72, structure->images[index]);
-        return CDICOM_OK;
-    });
+    return cdcmtk::guarded(error, [=]() -> cdicom_code { return structure->images.get(index, image, error); });
 }

@@ -12,6 +12,7 @@ struct cdcmtk_segmentation {
     cdcmtk_segmentation_facts facts = {};
     std::vector<cdcmtk_segmentation_frame> frames;
     std::vector<DcmItem *> segments;
+    cdcmtk::ImageReferences images;
 
     DcmPixelData *pixels = nullptr;
     E_TransferSyntax syntax = EXS_Unknown;

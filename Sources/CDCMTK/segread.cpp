@@ -22,7 +22,7 @@ void take_distance(DcmItem &item, const DcmTagKey &tag, double &distance) {
     else if (!text_in(item, tag).empty()) distance = std::nan("");
 }
 
-void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
+void fill_frame(DcmItem &groups, cdcmtk_segmentation_frame &frame, cdcmtk::ImageReferences &images) {
     if (DcmItem *item = cdcmtk::first_item(groups, DCM_PlanePositionSequence)) {
         if (cdcmtk::numbers_in(*item, DCM_ImagePositionPatient, frame.position, 3)) frame.has_position = 1;
     }
@@ -37,6 +37,10 @@ void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     if (DcmItem *item = cdcmtk::first_item(groups, DCM_SegmentIdentificationSequence)) {
         frame.segment = unsigned_in(*item, DCM_ReferencedSegmentNumber, frame.segment);
     }
+    cdcmtk::for_each_item(groups, DCM_DerivationImageSequence, [&](DcmItem &derivation) {
+        images.add(derivation, DCM_SourceImageSequence);
+        return true;
+    });
 }
 
 /// Whether the frames are tiles of a microscopic image of a slide, whose plane is not one of a patient's body.
@@ -60,9 +64,11 @@ cdicom_code fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_
                     "a segmentation of a microscopic slide, whose frames are tiles of one image: not of a volume");
     }
     copy(set, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid);
-    if (DcmItem *series = cdcmtk::first_item(set, DCM_ReferencedSeriesSequence)) {
-        copy(*series, DCM_SeriesInstanceUID, facts.referenced_series_uid);
-    }
+    cdcmtk::for_each_item(set, DCM_ReferencedSeriesSequence, [&](DcmItem &series) {
+        if (facts.referenced_series_uid[0] == 0) copy(series, DCM_SeriesInstanceUID, facts.referenced_series_uid);
+        made.images.add(series, DCM_ReferencedInstanceSequence);
+        return true;
+    });
     facts.rows = unsigned_in(set, DCM_Rows, 0);
     facts.columns = unsigned_in(set, DCM_Columns, 0);
     facts.bits_allocated = unsigned_in(set, DCM_BitsAllocated, 0);
@@ -97,11 +103,13 @@ cdicom_code fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_fac
     cdcmtk_segmentation_frame shared;
     std::memset(&shared, 0, sizeof shared);
     shared.segment = -1;
-    if (DcmItem *groups = cdcmtk::first_item(set, DCM_SharedFunctionalGroupsSequence)) fill_geometry(*groups, shared);
+    if (DcmItem *groups = cdcmtk::first_item(set, DCM_SharedFunctionalGroupsSequence)) {
+        fill_frame(*groups, shared, made.images);
+    }
     cdcmtk::for_each_item(set, DCM_PerFrameFunctionalGroupsSequence, [&](DcmItem &groups) {
         if (made.frames.size() == facts.frames) return false;
         made.frames.push_back(shared);
-        fill_geometry(groups, made.frames.back());
+        fill_frame(groups, made.frames.back(), made.images);
         return true;
     });
     if (made.frames.size() != facts.frames) {
@@ -135,6 +143,7 @@ extern "C" cdicom_code cdcmtk_segmentation_open(const char *path, size_t maximum
         });
         if (is_too_many) return fail(error, CDCMTK_TOO_MANY, "more segments than supported");
         facts->segments = made->segments.size();
+        facts->referenced_images = made->images.count();
         made->facts = *facts;
         code = cdcmtk::find_frames(*made, error);
         if (code == CDICOM_OK) *segmentation = made.release();
@@ -166,6 +175,11 @@ extern "C" cdicom_code cdcmtk_segmentation_segment(cdcmtk_segmentation *segmenta
         }
         return CDICOM_OK;
     });
+}
+
+extern "C" cdicom_code cdcmtk_segmentation_image(cdcmtk_segmentation *segmentation, size_t index,
+                                                 cdcmtk_image_reference *image, cdicom_error *error) {
+    return cdcmtk::guarded(error, [=]() -> cdicom_code { return segmentation->images.get(index, image, error); });
 }
 
 extern "C" cdicom_code cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,

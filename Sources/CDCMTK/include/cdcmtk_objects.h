@@ -84,8 +84,14 @@ typedef struct {
     int32_t kind, rows, columns, bits_allocated, bits_stored, high_bit;
     int32_t maximum_fraction;
     int32_t padding;                     /* PixelPaddingValue, -1 when missing */
-    size_t frames, segments;
+    size_t frames, segments, referenced_images;
 } cdcmtk_segmentation_facts;
+
+/* An image that an object refers to. */
+typedef struct {
+    char instance_uid[72];
+    int32_t frame;                       /* from 1; 0 for all of the instance */
+} cdcmtk_image_reference;
 
 typedef struct {
     int32_t number;
@@ -113,6 +119,9 @@ cdicom_code cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_
 cdicom_code cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
                                             cdcmtk_segmentation_frame *facts, cdicom_error *error);
 
+cdicom_code cdcmtk_segmentation_image(cdcmtk_segmentation *segmentation, size_t index, cdcmtk_image_reference *image,
+                                      cdicom_error *error);
+
 /* The stored values of one frame, row by row; `count` is rows * columns. */
 cdicom_code cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values,
                                            size_t count, cdicom_error *error);
@@ -132,7 +141,8 @@ typedef struct {
 } cdcmtk_region_facts;
 
 typedef struct {
-    char geometric_type[40], referenced_image_uid[72];
+    char geometric_type[40];
+    cdcmtk_image_reference image;        /* on which it was drawn; empty where it names none */
     const double *points;                /* x, y, z of each; valid until the next call */
     size_t count;                        /* of numbers */
 } cdcmtk_contour_facts;
@@ -151,8 +161,9 @@ cdicom_code cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, c
                                     cdicom_error *error);
 cdicom_code cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index,
                                      cdcmtk_contour_facts *facts, cdicom_error *error);
-/* The SOPInstanceUID of a referenced image, by its index in the list. */
-cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error);
+/* The images that the set lists, without those that only contours name; an image may be in the list several times. */
+cdicom_code cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, cdcmtk_image_reference *image,
+                                   cdicom_error *error);
 
 #ifdef __cplusplus
 }

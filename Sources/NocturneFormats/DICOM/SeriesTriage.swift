@@ -213,7 +213,7 @@ enum SeriesTriage {
         series.notes += SeriesOrigin.notes(of: slices) + ValueRemark.notes(of: slices)
         if slices.contains(where: { $0.object.photometricInterpretation == "MONOCHROME1" }) {
             series.notes.append(
-                Note("dicom.monochrome1", "MONOCHROME1: values are kept, only their display is inverted")
+                Note("dicom.monochrome1", "MONOCHROME1: high values mean dark; values and pictures are as stored")
             )
         }
         // Each note once, in the order of slices, and at most eight of them: a report shows kinds, not files.

@@ -69,19 +69,22 @@ public struct DICOMSegmentation: Sendable {
         public var frameOfReferenceUID: String
         /// The series that was segmented; empty when the object names none.
         public var referencedSeriesUID: String
+        /// The images that were segmented, as far as the object names them; each once.
+        public var referencedImages: [DICOMImageReference]
     }
 }
 
 extension DICOMSegmentation {
     /// Reads which images were segmented. Also of an object whose frames do not form a grid.
-    /// - Returns: their series, empty when the object names none, and the coordinate system.
+    /// - Returns: their series, empty when the object names none; the images, as far as it names them; the coordinate system.
     /// - Throws: ``DICOMReadError``.
     public static func readReference(
         path: String,
         limits: DICOMObjectLimits = DICOMObjectLimits()
-    ) throws(DICOMReadError) -> (series: String, frameOfReference: String) {
-        let facts = try DICOMSegmentation.File(path: path, limits: limits).facts
-        return (text(facts.referenced_series_uid), text(facts.frame_of_reference_uid))
+    ) throws(DICOMReadError) -> (series: String, images: [DICOMImageReference], frameOfReference: String) {
+        let file = try DICOMSegmentation.File(path: path, limits: limits)
+        let facts = file.facts
+        return (text(facts.referenced_series_uid), try file.images(), text(facts.frame_of_reference_uid))
     }
 
     /// Reads everything except the pixels.
@@ -108,7 +111,8 @@ extension DICOMSegmentation {
             segments: segments,
             maximumVolumeCount: (onSlice.values.map(\.count).max() ?? 1) < 2 ? 1 : max(segments.count, 1),
             frameOfReferenceUID: text(facts.frame_of_reference_uid),
-            referencedSeriesUID: text(facts.referenced_series_uid)
+            referencedSeriesUID: text(facts.referenced_series_uid),
+            referencedImages: try file.images()
         )
     }
 }

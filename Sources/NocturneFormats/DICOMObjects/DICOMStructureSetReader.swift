@@ -19,12 +19,8 @@ extension DICOMStructureSet {
         flag: CancellationFlag = CancellationFlag()
     ) throws -> DICOMStructureSet {
         let file = try DICOMStructureSet.File(path: path, limits: limits)
-        var images: [String] = []
-        var known: Set<String> = []
-        // Images of the whole set first, then those that only contours name, each once and in this order.
-        for index in 0..<file.facts.referenced_images {
-            let uid = try file.image(index)
-            if !uid.isEmpty, known.insert(uid).inserted { images.append(uid) }
+        let images = try DICOMImageReference.list(file.facts.referenced_images) { index throws(DICOMReadError) in
+            try file.image(index)
         }
         var regions: [DICOMStructureSet.Region] = []
         for index in 0..<file.facts.regions {
@@ -32,12 +28,7 @@ extension DICOMStructureSet {
             var omitted = OmittedContours()
             for place in 0..<count {
                 try flag.check()
-                if let contour = try file.contour(place, of: index, &omitted) {
-                    if !contour.imageUID.isEmpty, known.insert(contour.imageUID).inserted {
-                        images.append(contour.imageUID)
-                    }
-                    region.contours.append(contour)
-                }
+                if let contour = try file.contour(place, of: index, &omitted) { region.contours.append(contour) }
             }
             region.notes = omitted.notes(about: region.name)
             if region.contours.isEmpty {
@@ -51,7 +42,7 @@ extension DICOMStructureSet {
             frameOfReferenceUID: frame.isEmpty
                 ? regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : frame,
             referencedSeriesUID: text(file.facts.referenced_series_uid),
-            referencedImageUIDs: images,
+            listedImages: images,
             regions: regions
         )
     }
@@ -103,12 +94,12 @@ extension DICOMStructureSet {
 
         deinit { cdcmtk_structure_close(file) }
 
-        func image(_ index: Int) throws(DICOMReadError) -> String {
-            var uid = [CChar](repeating: 0, count: 72)
+        func image(_ index: Int) throws(DICOMReadError) -> cdcmtk_image_reference {
+            var image = cdcmtk_image_reference()
             var error = cdicom_error()
-            let code = cdcmtk_structure_image(file, index, &uid, &error)
+            let code = cdcmtk_structure_image(file, index, &image, &error)
             guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
-            return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return image
         }
 
         func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
@@ -165,7 +156,7 @@ extension DICOMStructureSet {
                 omitted.add("of fewer than three points")
                 return nil
             }
-            return DICOMStructureSet.Contour(points: points, imageUID: text(facts.referenced_image_uid))
+            return DICOMStructureSet.Contour(points: points, image: DICOMImageReference(facts.image))
         }
     }
 }

@@ -56,6 +56,7 @@ struct FrameGrid {
             geometry = wanted
             isSingleSlice = false
             slices = try Self.slices(of: pixels, on: wanted, path: path)
+            try Self.checkThickness(of: frames[0], slices, on: wanted, path: path)
         } else {
             (geometry, slices) = try Self.smallest(holding: pixels, frames[0], limits, path)
             isSingleSlice = geometry.shape.z == 1
@@ -229,16 +230,16 @@ struct FrameGrid {
         let lps = grid.affine.flippedBetweenRASAndLPS
         let (columns, rows) = (pixels.columns, pixels.rows)
         let (row, column) = (pixels.row * pixels.size.x, pixels.column * pixels.size.y)
-        guard grid.shape.x == columns, grid.shape.y == rows, let inverse = lps.inverse,
-            // A fifth of a pixel at the far end of the image: rounded direction cosines may differ in the last digits.
-            length(lps.columnI - row) * Double(columns) <= 0.2 * length(row),
+        guard grid.shape.x == columns, grid.shape.y == rows else {
+            let pixels = "it has \(columns)×\(rows) pixels, the grid \(grid.shape.x)×\(grid.shape.y)"
+            throw DICOMReadError(.gridDiffers, path: path, detail: pixels)
+        }
+        // A fifth of a pixel at the far end of the image: rounded direction cosines may differ in the last digits.
+        guard let inverse = lps.inverse, length(lps.columnI - row) * Double(columns) <= 0.2 * length(row),
             length(lps.columnJ - column) * Double(rows) <= 0.2 * length(column)
         else {
-            throw DICOMReadError(
-                .gridDiffers,
-                path: path,
-                detail: "\(columns)×\(rows) pixels of the segmentation do not match the requested grid"
-            )
+            let detail = "its rows and columns have another size or direction than those of the grid"
+            throw DICOMReadError(.gridDiffers, path: path, detail: detail)
         }
         var places: [Int] = []
         for (index, position) in pixels.positions.enumerated() {
@@ -255,6 +256,27 @@ struct FrameGrid {
             places.append(Int(place.z.rounded()))
         }
         return places
+    }
+}
+
+extension FrameGrid {
+    /// Refuses a grid of which each frame covers several slices, as where a series of thin slices has the planes of thick ones: on
+    /// it, the slices between would be empty.
+    private static func checkThickness(
+        of frame: cdcmtk_segmentation_frame,
+        _ slices: [Int],
+        on grid: VolumeGeometry,
+        path: String
+    ) throws(DICOMReadError) {
+        let planes = Set(slices).sorted()
+        let gaps = zip(planes, planes.dropFirst()).map { $1 - $0 }
+        guard let smallest = gaps.min(), smallest > 1, gaps.allSatisfy({ $0 % smallest == 0 }) else { return }
+        // A distance of planes alone may be that of an object without empty frames.
+        let stated = frame.slice_spacing > 0 ? frame.slice_spacing : frame.slice_thickness
+        let distance = Double(smallest) * length(grid.affine.columnK)
+        guard abs(stated - distance) <= 0.02 * distance else { return }
+        let detail = "its frames are \(figure(distance)) mm apart: each covers \(smallest) slices of the grid"
+        throw DICOMReadError(.gridDiffers, path: path, detail: detail)
     }
 }
 

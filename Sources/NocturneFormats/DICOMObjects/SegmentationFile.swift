@@ -103,6 +103,17 @@ extension DICOMSegmentation.File {
         return (frames, planes)
     }
 
+    /// The images that were segmented, each once.
+    func images() throws(DICOMReadError) -> [DICOMImageReference] {
+        try DICOMImageReference.list(facts.referenced_images) { index throws(DICOMReadError) in
+            var image = cdcmtk_image_reference()
+            var error = cdicom_error()
+            let code = cdcmtk_segmentation_image(file, index, &image, &error)
+            guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
+            return image
+        }
+    }
+
     /// In the order of the object.
     func segments() throws(DICOMReadError) -> [DICOMSegmentation.Segment] {
         var segments: [DICOMSegmentation.Segment] = []

@@ -36,6 +36,8 @@ extension FaultCode {
     public static let singleSlice = FaultCode("input", "singleSlice")
     /// No labels, where existing labels are measured.
     public static let noLabels = FaultCode("input", "noLabels")
+    /// Labels whose frames do not lie on a straight, even grid.
+    public static let noLabelGrid = FaultCode("dicom", "labelGrid")
     /// A file of the item was written while the item was processed.
     public static let changed = FaultCode("input", "changed")
     /// A file of the item was written after the batch was divided into shards.

@@ -15,6 +15,9 @@ public enum ContourRasterizer {
         public var offSlices = 0
         /// Contours omitted because a plane nearer to the slice has contours too.
         public var supersededByNearerPlane = 0
+        /// Contours that were put on a slice from more than a tenth of a step away, and how far away the farthest was, in steps.
+        public var moved = 0
+        public var farthestMove = 0.0
         /// Slices without contours between the first and the last one with contours.
         public var emptyBetween = 0
 
@@ -30,6 +33,16 @@ public enum ContourRasterizer {
                 note(offSlices, "not on a slice"),
                 note(supersededByNearerPlane, "more planes than slices"),
             ].compactMap { $0 }
+            if moved > 0 {
+                let distance = Float((farthestMove * 100).rounded() / 100)
+                notes.append(
+                    Note(
+                        "contours.moved",
+                        "\(name): \(own: counted(moved, "contour")) between slices, put on the nearest one: up to "
+                            + "\(distance) of the distance between slices away"
+                    )
+                )
+            }
             if emptyBetween > 0 {
                 let slices = counted(emptyBetween, "slice")
                 notes.append(
@@ -140,6 +153,11 @@ public enum ContourRasterizer {
             let plane = placed.map(\.height).filter { abs($0 - Double(k)) <= nearest + 1e-3 }.min() ?? 0
             let kept = placed.filter { abs($0.height - plane) <= 0.02 }
             summary.supersededByNearerPlane += placed.count - kept.count
+            // Positions are stored as rounded decimal text.
+            if nearest > 0.1 + 1e-6 {
+                summary.moved += kept.count
+                summary.farthestMove = max(summary.farthestMove, nearest)
+            }
             chosen[k] = kept.map(\.points)
         }
         return chosen

@@ -156,7 +156,9 @@ struct ExistingDiscovery: InputClaims {
             source.image?.notes = nil
             item.complete(source, names, options, of: [file] + slices)
         } catch let error as DICOMReadError {
-            let reason = ItemReason.discovered(error.faultCode, text: error.detail)
+            // --fix-tilt, the remedy for images, is not for labels.
+            let isUneven = [.sheared, .spacingNotUniform].contains(error.code)
+            let reason = ItemReason.discovered(isUneven ? .noLabelGrid : error.faultCode, text: error.detail)
             item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)
         }
         return item
@@ -167,8 +169,7 @@ struct ExistingDiscovery: InputClaims {
     private func segmentation(_ file: FoundFile, _ images: SourceImages) throws -> Found {
         let path = file.path
         let (candidates, fitting) = try images.candidates(ofSegmentation: path, flag: scope.flag)
-        // Of several images that fit, only a named one is taken: measures of the wrong one would look valid.
-        let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
+        let chosen = fitting.count == 1 ? fitting.first : nil
         let header = try chosen?.header ?? DICOMSegmentation.readHeader(path: path, limits: LabelObject.limits)
         let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
         let notes = note.map { [$0] } ?? []
@@ -188,22 +189,24 @@ struct ExistingDiscovery: InputClaims {
     }
 
     private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
-        let set = try DICOMStructureSet.read(path: file.path, limits: LabelObject.limits, flag: scope.flag)
+        var set = try DICOMStructureSet.read(path: file.path, limits: LabelObject.limits, flag: scope.flag)
+        let drawn = set.images
         let candidates = images.candidates(
             series: set.referencedSeriesUID,
-            images: Set(set.referencedImageUIDs),
+            images: drawn,
             frameOfReference: set.frameOfReferenceUID
         )
-        let chosen = candidates.isNamed || candidates.series.count == 1 ? candidates.series.first : nil
+        let chosen = candidates.series.count == 1 ? candidates.series.first : nil
         var notes: [Note] = []
         if chosen != nil, let substitution = candidates.substitution {
             notes.append(substitution)
         } else if let chosen {
-            let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append(.imagesMissing(missing)) }
+            notes += [images.missing(drawn, besides: chosen)].compactMap(\.self)
         } else {
             notes.append(candidates.note(fits: candidates.series.count))
         }
+        let frame = chosen?.slices.first?.object.frameOfReferenceUID
+        notes += [set.keepRegions(inFrameOfReference: frame ?? "")].compactMap(\.self)
         let contours = set.regions.flatMap { $0.contours.map(\.points) }
         // Points and open lines enclose no volume.
         guard !contours.isEmpty else {
@@ -215,6 +218,11 @@ struct ExistingDiscovery: InputClaims {
                 path: file.path,
                 detail: "the contours define no grid that can be rasterized"
             )
+        }
+        if geometry.shape.z == 1 {
+            let thickness = Float(geometry.spacing.z)
+            let text: Sentence = "on one slice: a thickness of \(thickness) mm is assumed, and so are volumes"
+            notes.append(Note("structureSet.singleSlice", text))
         }
         // For the forecast of memory: all points at once, and those of the largest region.
         let points = set.regions.map { $0.contours.reduce(0) { $0 + $1.points.count } }
@@ -228,6 +236,7 @@ struct ExistingDiscovery: InputClaims {
                 labels: set.regions.count,
                 points: points.reduce(0, +),
                 mostPoints: points.max() ?? 0,
+                frameOfReferenceUID: frame,
                 bytes: FileSystem.size(file.path) ?? 0,
                 notes: notes
             ),

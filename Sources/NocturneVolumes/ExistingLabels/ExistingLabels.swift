@@ -82,11 +82,13 @@ package struct ExistingLabels: Recipe {
             (maps.labels, maps.volumes) = (ExistingLabel.labels(of: read), read.masks)
             maps.notes += read.notes
         case .structureSet:
-            let read = try DICOMStructureSet.read(
+            var read = try DICOMStructureSet.read(
                 path: source.path,
                 limits: source.limits,
                 flag: context.scope.flag
             )
+            // The note has been added when the source was found.
+            _ = read.keepRegions(inFrameOfReference: source.frameOfReferenceUID ?? "")
             (maps.labels, maps.regions) = (ExistingLabel.labels(of: read), read.regions)
         case .labelMap:
             let read = try NamedLabelMap(source, scope: context.scope)

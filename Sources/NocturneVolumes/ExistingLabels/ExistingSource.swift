@@ -23,6 +23,8 @@ package struct ExistingSource: ItemSource {
     /// Points of all contours, and of the region with the most.
     var points = 0
     var mostPoints = 0
+    /// Of the images of a structure set; nil without images.
+    var frameOfReferenceUID: String?
     /// Of the file.
     var bytes: Int
     /// Notes from discovery.

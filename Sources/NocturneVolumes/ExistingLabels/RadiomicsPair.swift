@@ -21,10 +21,12 @@ package struct RadiomicsPair: Sendable {
     /// - Throws: ``BatchError`` that names what cannot be used; `CancelledError`; `AllocationError`.
     package init(image imagePath: String, labels labelsPath: String, scope: ComputeScope) throws {
         var notes: [String] = []
+        var frame = ""
         do {
             if try Self.isFolder(imagePath) {
                 let read = try Self.series(in: imagePath, scope: scope) { notes.append("\($0)") }
-                (image, modality, unit) = (read.volume, read.modality, read.unit)
+                (image, modality, unit) = (read.volume, read.series.modality, read.unit)
+                frame = read.series.slices.first?.object.frameOfReferenceUID ?? ""
                 notes += unit.notes.texts
             } else {
                 let read = try VolumeFileReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
@@ -42,7 +44,12 @@ package struct RadiomicsPair: Sendable {
                     detail: "the folder of labels has \(counted(files.count, "file")). Give the file with the labels"
                 )
             }
-            labels = try RadiomicsLabels.read(files[0], on: image.geometry, scope: scope) { notes.append("\($0)") }
+            labels = try RadiomicsLabels.read(
+                files[0],
+                on: image.geometry,
+                frameOfReference: frame,
+                scope: scope
+            ) { notes.append("\($0)") }
         } catch let error as VolumeFileError where error.code != .outOfMemory {
             throw BatchError(.inputMissing, path: error.path, detail: error.detail)
         } catch let error as DICOMReadError {
@@ -62,7 +69,7 @@ package struct RadiomicsPair: Sendable {
         in folder: String,
         scope: ComputeScope,
         note: (Note) -> Void
-    ) throws -> (volume: Volume, modality: String?, unit: MeasuredUnit) {
+    ) throws -> (volume: Volume, series: DICOMSeries, unit: MeasuredUnit) {
         let files = FileSystem.entries(folder).sorted().map { "\(folder)/\($0)" }
         let scan = try DICOMScanner.scan(paths: files, scope: scope)
         let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
@@ -77,7 +84,7 @@ package struct RadiomicsPair: Sendable {
         source.files = series.files
         for one in series.notes { note(one) }
         let unit = try MeasuredUnit(of: source, scope: scope)
-        return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality, unit)
+        return (try DICOMReader.readVolume(series, scope: scope, note: note), series, unit)
     }
 
     /// Measures every label.
@@ -115,6 +122,7 @@ private struct RadiomicsLabels: Sendable {
     static func read(
         _ path: String,
         on grid: VolumeGeometry,
+        frameOfReference: String,
         scope: ComputeScope,
         note: (Note) -> Void
     ) throws -> RadiomicsLabels {
@@ -131,8 +139,10 @@ private struct RadiomicsLabels: Sendable {
             guard read.geometry.matches(grid) else { throw otherGrid(path) }
             return overlapping(ExistingLabel.labels(of: read), in: read.masks)
         case .structureSet:
-            let read = try DICOMStructureSet.read(path: path, flag: scope.flag)
-            for one in read.notes { note(one) }
+            var read = try DICOMStructureSet.read(path: path, flag: scope.flag)
+            for one in [read.keepRegions(inFrameOfReference: frameOfReference)].compactMap(\.self) + read.notes {
+                note(one)
+            }
             var labels = ExistingLabel.labels(of: read)
             // As many volumes as regions: none can be missing.
             let most = max(1, labels.count)

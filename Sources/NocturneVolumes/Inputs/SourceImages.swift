@@ -3,7 +3,7 @@ import NocturneSystem
 
 /// The volumes among the inputs that labels may refer to.
 struct SourceImages {
-    /// The volumes that an object may refer to.
+    /// The volumes that an object may refer to. Only a single one is used: measures of the wrong one would look valid.
     struct Candidates {
         let series: [DICOMSeries]
         /// Whether the object names them; otherwise they only share its frame of reference.
@@ -18,16 +18,16 @@ struct SourceImages {
             guard namesOthers, series.count == 1 else { return nil }
             return Note(
                 "labels.imagesSubstituted",
-                "the series that it names is not among the inputs: the only one in its frame of reference is used"
+                "the images that it names are not among the inputs: the only volume in its frame of reference is used"
             )
         }
 
         /// Why none of them is used.
         func note(fits: Int) -> Note {
             if series.isEmpty { return .noIntensities(absence) }
-            return fits == 0
-                ? .noIntensities("the source images lie on another grid")
-                : .noIntensities("\(fits) series could be the source images, and none is named")
+            if fits == 0 { return .noIntensities("the source images lie on another grid") }
+            let reason: Sentence = isNamed ? "it does not state which of them" : "none is named"
+            return .noIntensities("\(fits) volumes could be the source images, and \(own: reason)")
         }
 
         private var absence: Sentence {
@@ -48,27 +48,51 @@ struct SourceImages {
         refused = series.filter { $0.problem != nil || $0.geometry == nil }
     }
 
-    /// The volumes that contain most of the named images; else those of the named series; else, if nothing named is
-    /// among the inputs, those in the same frame of reference, in which coordinates mean the same place.
-    func candidates(series uid: String, images: Set<String>, frameOfReference: String) -> Candidates {
-        func shared(_ series: DICOMSeries) -> Int {
-            series.slices.reduce(0) { $0 + (images.contains($1.object.sopInstanceUID) ? 1 : 0) }
+    /// The note that some of the named images are not among the inputs; nil where all are.
+    /// - Parameter chosen: the series that has most of them.
+    func missing(_ images: Set<DICOMImageReference>, besides chosen: DICOMSeries) -> Note? {
+        var missing = Set(images.map(\.instanceUID))
+        for series in [chosen] + volumes + refused where !missing.isEmpty {
+            missing.subtract(series.slices.map(\.object.sopInstanceUID))
         }
-        if !images.isEmpty {
-            let counted = volumes.map { ($0, shared($0)) }.filter { $0.1 > 0 }
+        guard !missing.isEmpty else { return nil }
+        return Note("labels.imagesMissing", "\(missing.count) of the images it refers to are not among the inputs")
+    }
+
+    /// The volumes that contain most of the named images; where none is named, those of the named series; else, if nothing
+    /// named is among the inputs, those in the same frame of reference, in which coordinates mean the same place.
+    func candidates(
+        series uid: String,
+        images: Set<DICOMImageReference>,
+        frameOfReference: String
+    ) -> Candidates {
+        // Times of a multi-frame object have the same instance: only their frames differ.
+        func shared(_ series: DICOMSeries) -> Int {
+            series.slices.reduce(0) { count, slice in
+                let uid = slice.object.sopInstanceUID
+                let hasWhole = images.contains(DICOMImageReference(instanceUID: uid))
+                let hasFrame = images.contains(DICOMImageReference(instanceUID: uid, frame: slice.frame + 1))
+                return count + (hasWhole ? 1 : 0) + (hasFrame ? 1 : 0)
+            }
+        }
+        let named = uid.isEmpty ? [] : volumes.filter { $0.seriesInstanceUID == uid }
+        // The named series first: to look at the images of all series takes inputs × objects steps.
+        for group in [named, volumes] where !images.isEmpty {
+            let counted = group.map { ($0, shared($0)) }.filter { $0.1 > 0 }
             if let maximum = counted.map(\.1).max() {
                 return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
             }
         }
-        let named = volumes.filter { !uid.isEmpty && $0.seriesInstanceUID == uid }
-        if !named.isEmpty { return Candidates(series: named, isNamed: true) }
+        if images.isEmpty, !named.isEmpty { return Candidates(series: named, isNamed: true) }
         let namesOthers = !uid.isEmpty || !images.isEmpty
         let refused = self.refused.first { (!uid.isEmpty && $0.seriesInstanceUID == uid) || shared($0) > 0 }
-        guard refused == nil, !frameOfReference.isEmpty else {
+        guard refused == nil, !named.isEmpty || !frameOfReference.isEmpty else {
             return Candidates(series: [], isNamed: namesOthers, refused: refused)
         }
+        // A series of this number without any of the images: anonymisers give the series of several patients the same.
+        let near = named.isEmpty ? volumes : named
         return Candidates(
-            series: volumes.filter { $0.slices.first?.object.frameOfReferenceUID == frameOfReference },
+            series: near.filter { $0.slices.first?.object.frameOfReferenceUID == frameOfReference },
             isNamed: false,
             namesOthers: namesOthers
         )
@@ -82,8 +106,8 @@ struct SourceImages {
         flag: CancellationFlag
     ) throws -> (all: Candidates, fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)]) {
         let limits = LabelObject.limits
-        let (series, frame) = try DICOMSegmentation.readReference(path: path, limits: limits)
-        let all = candidates(series: series, images: [], frameOfReference: frame)
+        let (series, images, frame) = try DICOMSegmentation.readReference(path: path, limits: limits)
+        let all = candidates(series: series, images: Set(images), frameOfReference: frame)
         var fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)] = []
         for series in all.series {
             try flag.check()
@@ -100,10 +124,5 @@ extension Note {
     /// Why the intensities of existing labels are not measured.
     static func noIntensities(_ reason: Sentence) -> Note {
         Note("labels.noIntensities", "intensities are not measured: " + reason)
-    }
-
-    /// - Parameter count: of the images that a structure set names.
-    static func imagesMissing(_ count: Int) -> Note {
-        Note("labels.imagesMissing", "\(count) of the images it refers to are not among the inputs")
     }
 }

@@ -64,8 +64,7 @@ extension InputInspection {
             }
         let images = sources.candidates(
             series: header.referencedSeriesUID,
-            // Its series is enough: a segmentation has a grid, so the single images need not be compared.
-            images: [],
+            images: Set(header.referencedImages),
             frameOfReference: header.frameOfReferenceUID
         )
         var entry = labelEntry(LabelObject(path: path, kind: .segmentation), series, header.geometry, labels)
@@ -80,7 +79,7 @@ extension InputInspection {
         _ series: DICOMSeries,
         _ all: [DICOMSeries]
     ) throws -> Entry {
-        let set = try DICOMStructureSet.read(path: path, limits: LabelObject.limits, flag: scope.flag)
+        var set = try DICOMStructureSet.read(path: path, limits: LabelObject.limits, flag: scope.flag)
         let labels = set.regions.map {
             Label(
                 number: $0.number,
@@ -90,16 +89,19 @@ extension InputInspection {
                 contours: $0.contours.count
             )
         }
-        let images = SourceImages(all).candidates(
+        let sources = SourceImages(all)
+        let drawn = set.images
+        let images = sources.candidates(
             series: set.referencedSeriesUID,
-            images: Set(set.referencedImageUIDs),
+            images: drawn,
             frameOfReference: set.frameOfReferenceUID
         )
-        var notes = set.notes
+        let frame = images.series.first?.slices.first?.object.frameOfReferenceUID ?? ""
+        let frameNote = set.keepRegions(inFrameOfReference: frame)
+        var notes = [frameNote].compactMap(\.self) + set.notes
         // Only for the series that the object names: of another one in its frame of reference it lists no images.
         if let found = images.series.first, images.isNamed {
-            let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append(.imagesMissing(missing)) }
+            notes += [sources.missing(drawn, besides: found)].compactMap(\.self)
         }
         if let substitution = images.substitution { notes.append(substitution) }
         var entry = labelEntry(LabelObject(path: path, kind: .structureSet), series, nil, labels)

@@ -127,7 +127,10 @@ package struct LabelChoice: OptionSection {
         Entry(
             "labels",
             \.names,
-            ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels")
+            ArgumentHelp(
+                "Write only these labels, separated by commas; a comma in a name has a backslash before it.",
+                valueName: "labels"
+            )
         ).main
     ]
 
@@ -140,16 +143,29 @@ package struct LabelNames: ExpressibleByArgument, Hashable, Sendable {
     /// Sorted.
     package let names: [String]
 
-    /// Reads names between commas; spaces around them are left out. Nil for no name, and for an empty one.
+    /// Reads names between commas; spaces around them are left out, and a comma in a name has a backslash before it. Nil for no
+    /// name, and for an empty one.
     package init?(argument: String) {
-        names = argument.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.map { name in
+        var texts = [""]
+        var isEscaped = false
+        for character in argument {
+            switch character {
+            case "," where !isEscaped: texts.append("")
+            case ",": texts[texts.count - 1] = texts[texts.count - 1].dropLast() + ","
+            default: texts[texts.count - 1].append(character)
+            }
+            isEscaped = character == "\\"
+        }
+        names = texts.filter { !$0.isEmpty }.map { $0.trimmingPrefix { $0 == " " } }.map { name in
             String(name.reversed().trimmingPrefix { $0 == " " }.reversed())
         }.sorted()
         if names.isEmpty || names.contains("") { return nil }
     }
 
     /// The names as they are written.
-    package var defaultValueDescription: String { names.joined(separator: ",") }
+    package var defaultValueDescription: String {
+        names.map { $0.replacing(",", with: "\\,") }.joined(separator: ",")
+    }
 }
 
 /// Options for networks that are applied tile by tile, to volumes or photos.

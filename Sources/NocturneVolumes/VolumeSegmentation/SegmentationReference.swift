@@ -23,7 +23,7 @@ enum SegmentationReference {
     static let maximumVolumeCount = 3
 
     /// Maps the segments to `geometry`, each with the value of the label that has its name, else its code. Only if no
-    /// segment has the name or the code of a label, numbers are compared, and a note states it.
+    /// segment has either, those without a name are compared by number, and a note states it.
     /// - Throws: ``ReferenceFault``; `CancelledError`; a `DICOMReadError` or `AllocationError` if memory cannot be allocated.
     static func read(
         _ path: String,
@@ -78,11 +78,10 @@ enum SegmentationReference {
         }
         var notes: [Note] = []
         if values.isEmpty {
-            take { $0.number == $1.value }
+            take { $0.label.isEmpty && $0.number == $1.value }
             if !values.isEmpty {
                 let text: Sentence =
-                    "by number, since no segment has the name or the code of a label; "
-                    + "make sure that both number their labels alike"
+                    "by number, since its segments have no names; make sure that both number their labels alike"
                 notes.append(Note(.comparedByNumber, text))
             }
         }

@@ -111,6 +111,65 @@ struct SegmentationReaderTests {
         return (0..<count).map { _ in Int(random.next() % below) }
     }
 
+    @Test("a grid is refused of which each frame covers several slices")
+    func thickFrames() throws {
+        let affine = Affine(
+            columnI: SIMD3(-0.5, 0, 0),
+            columnJ: SIMD3(0, -2, 0),
+            columnK: SIMD3(0, 0, 1.5),
+            translation: SIMD3(-10, -20, 0)
+        )
+        let grid = VolumeGeometry(shape: VolumeShape(x: 5, y: 3, z: 7), affine: affine)
+        var object = TestSegmentation()
+        object.frames = [0, 3, 9].map { (1, $0, random(1, below: 2)) }
+        func read(stated: Double) throws -> DICOMSegmentation {
+            object.stated = stated
+            return try TemporaryFolder.with { folder in
+                try DICOMSegmentation.read(path: try folder.write(object.file, to: "seg.dcm").path, on: grid)
+            }
+        }
+        #expect(throws: DICOMReadError.self) { try read(stated: 3) }
+        // Planes without voxels may have no frame.
+        #expect(try read(stated: 1.5).geometry.shape.z == 7)
+    }
+
+    @Test("the images that frames and the object name are read, with their frames")
+    func references() throws {
+        var object = TestSegmentation()
+        object.frames = [(1, 0, random(1, below: 2))]
+        func image(_ uid: String, _ frames: String?) -> DICOMDataSet {
+            var item = DICOMDataSet()
+            item.text(0x0008_1155, "UI", uid)
+            if let frames { item.text(0x0008_1160, "IS", frames) }
+            return item
+        }
+        object.change = { set in
+            var series = DICOMDataSet()
+            series.text(0x0020_000E, "UI", "1.5")
+            series.items(0x0008_114A, [image("1.5.1", nil), image("1.5.2", nil)], .explicit)
+            set.items(0x0008_1115, [series], .explicit)
+            var derivation = DICOMDataSet()
+            derivation.items(0x0008_2112, [image("1.5.2", "3\\4")], .explicit)
+            var shared = DICOMDataSet()
+            shared.items(0x0008_9124, [derivation], .explicit)
+            var measures = DICOMDataSet()
+            measures.text(0x0028_0030, "DS", "2\\0.5")
+            measures.text(0x0018_0050, "DS", "1")
+            shared.items(0x0028_9110, [measures], .explicit)
+            var orientation = DICOMDataSet()
+            orientation.text(0x0020_0037, "DS", "1\\0\\0\\0\\1\\0")
+            shared.items(0x0020_9116, [orientation], .explicit)
+            set.items(0x5200_9229, [shared], .explicit)
+        }
+        try TemporaryFolder.with { folder in
+            let path = try folder.write(object.file, to: "seg.dcm").path
+            let found = try DICOMSegmentation.readReference(path: path)
+            #expect(found.series == "1.5")
+            #expect(found.images.map(\.instanceUID) == ["1.5.1", "1.5.2", "1.5.2", "1.5.2"])
+            #expect(found.images.map(\.frame) == [0, 0, 3, 4])
+        }
+    }
+
     @Test("frames in any order, sparse and of bits that begin inside a byte; overlaps are spread")
     func binary() throws {
         var object = TestSegmentation()

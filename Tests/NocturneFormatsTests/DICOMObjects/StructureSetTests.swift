@@ -48,15 +48,14 @@ struct StructureSetTests {
         #expect(back.notes.isEmpty)
         #expect(back.referencedSeriesUID == "1.2.3.4")
         #expect(back.frameOfReferenceUID == "1.2.99")
-        #expect(back.referencedImageUIDs.count == 5)
-        #expect(back.missingImages(among: Set(back.referencedImageUIDs.dropLast())).count == 1)
+        #expect(back.listedImages.count == 5)
         for (region, read) in zip([regions[0], regions[2]], back.regions) {
             for (contour, found) in zip(region.contours, read.contours) {
                 let wanted = contour.points.map { source.geometry.affine(SIMD3($0.x, $0.y, Double(contour.slice))) }
                 #expect(found.points.count == wanted.count)
                 #expect(zip(found.points, wanted).allSatisfy { length($0 - $1) < 1.5e-4 })
                 let header = try DICOMObject.readHeader(path: source.sources[contour.slice].path)
-                #expect(found.imageUID == header.sopInstanceUID)
+                #expect(found.image == DICOMImageReference(instanceUID: header.sopInstanceUID))
             }
         }
     }
@@ -88,6 +87,38 @@ struct StructureSetTests {
                 ]
             )
         }
+    }
+
+    @Test("regions in another frame of reference than the images are left out, unless all are")
+    func frames() throws {
+        let read = try TemporaryFolder.with { folder in
+            let bytes = structureSet([("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5")])
+            return try DICOMStructureSet.read(path: try folder.write(bytes, to: "rt.dcm").path)
+        }
+        func region(_ name: String, _ frame: String) -> DICOMStructureSet.Region {
+            var region = read.regions[0]
+            (region.name, region.frameOfReferenceUID) = (name, frame)
+            return region
+        }
+        var note: Note?
+        func kept(_ uid: String) -> DICOMStructureSet {
+            var set = read
+            set.frameOfReferenceUID = "1.1"
+            set.regions = [region("ct", "1.1"), region("mr", "1.2"), region("any", "")]
+            note = set.keepRegions(inFrameOfReference: uid)
+            return set
+        }
+        #expect(kept("1.2").regions.map(\.contours.count) == [0, 1, 1])
+        #expect(
+            kept("1.2").notes.texts == [
+                "ct: left out, its contours are in another frame of reference than the images"
+            ]
+        )
+        // Without images, the frame of the set.
+        #expect(kept("").regions.map(\.contours.count) == [1, 0, 1])
+        #expect(note == nil)
+        #expect(kept("1.9").regions.map(\.contours.count) == [1, 1, 1])
+        #expect(note?.code == "structureSet.otherFrames")
     }
 
     @Test("limits, words instead of numbers, and other objects are errors")

@@ -203,6 +203,21 @@ struct ContourTests {
         #expect(summary.notes(about: "liver").count == 2)
         let loose = try ContourRasterizer.fill(contours, value: 4, into: &filled, geometry: geometry, scope: .serial())
         #expect(loose?.supersededByNearerPlane == 1)
+        // 2.2 mm are 1.1 steps, which is the limit.
+        #expect(summary.moved == 0)
+        let between = try ContourRasterizer.fill(
+            [square(0.1), square(2.6)],
+            value: 4,
+            into: &filled,
+            geometry: geometry,
+            scope: .serial()
+        )
+        #expect(between?.moved == 1)
+        #expect(
+            between?.notes(about: "liver").texts == [
+                "liver: 1 contour between slices, put on the nearest one: up to 0.3 of the distance between slices away"
+            ]
+        )
     }
 
     @Test("nothing is filled where a single voxel has another value")

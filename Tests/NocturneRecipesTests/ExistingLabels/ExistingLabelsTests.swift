@@ -127,6 +127,15 @@ struct ExistingLabelsTests {
         #expect(table.contains("肝脏") && table.contains("селезёнка"))
     }
 
+    @Test("Names of labels are separated by commas that have no backslash before them")
+    func commas() {
+        #expect(LabelNames(argument: "liver, spleen ,")?.names == ["liver", "spleen"])
+        let names = LabelNames(argument: #"Lunge\, links,liver"#)
+        #expect(names?.names == ["Lunge, links", "liver"])
+        #expect(names?.defaultValueDescription == #"Lunge\, links,liver"#)
+        #expect(LabelNames(argument: ",") == nil && LabelNames(argument: "liver, ,spleen") == nil)
+    }
+
     @Test("Labels with the same name are distinguished by their numbers, and are chosen by their name or one by one")
     func sameNames() async throws {
         let both = ["lesion (1)", "lesion (2)"]
@@ -248,13 +257,13 @@ struct ExistingLabelsTests {
             let notes = try bench.result(item)["notes"] as? [String] ?? []
             guard numbers.count == 1 else {
                 #expect(label["intensity"] is NSNull)
-                #expect(notes.contains { $0.contains("2 series could be the source images") })
+                #expect(notes.contains { $0.contains("2 volumes could be the source images") })
                 continue
             }
             // Voxels 4 to 7 lie in the ones of the CT.
             let mean = try #require((label["intensity"] as? [String: Any])?["mean"] as? Double)
             #expect(abs(mean - 64.0 / 216) < 1e-6)
-            #expect(notes.contains { $0.hasPrefix("the series that it names is not among the inputs") })
+            #expect(notes.contains { $0.hasPrefix("the images that it names are not among the inputs") })
             let path = bench.batch.output.item(item) + "/segmentation.nii.gz"
             let (_, map) = try VolumeFileReader.readLabels(at: path, scope: .serial())
             #expect(map.geometry.matches(bench.geometry))
@@ -352,17 +361,27 @@ struct ExistingLabelsTests {
     @Test("A DICOM segmentation is a reference: by name, by number, or with a note")
     func reference() async throws {
         let bench = try LabelBench()
-        for (name, label) in [("named", "ABOVE"), ("numbered", "something")] {
+        for (name, label) in [("named", "ABOVE"), ("numbered", "ZZZZ"), ("others", "something")] {
             let path = bench.batch.folder(name).path
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try bench.writeSegmentation(try bench.labels([(4, 1, 8)]), named: [label], to: "\(name)/ct.dcm")
+            if name == "numbered" {
+                // A segment without a name, which the writer does not make.
+                var bytes = try Data(contentsOf: bench.batch.folder("\(name)/ct.dcm"))
+                while let place = bytes.range(of: Data(label.utf8)) {
+                    bytes.replaceSubrange(place, with: Data("    ".utf8))
+                }
+                try bytes.write(to: bench.batch.folder("\(name)/ct.dcm"))
+            }
             let output = OutputFolder(bench.batch.folder("out-" + name).path)
             try await bench.batch.run(SegmentationOptions(given: ["meshes": "none", "compare": path]), output: output)
             let data = try Data(contentsOf: URL(fileURLWithPath: output.item("ct") + "/result.json"))
             let result = try JSONSerialization.jsonObject(with: data) as? [String: Any]
             let compared = (result?["comparison"] as? [String: Any])?["labels"] as? [[String: Any]]
-            #expect(compared?.first?["dice"] as? Double == 1)
-            #expect(String(decoding: data, as: UTF8.self).contains("comparison.byNumber") == (name == "numbered"))
+            #expect(compared?.first?["dice"] as? Double == (name == "others" ? nil : 1))
+            let text = String(decoding: data, as: UTF8.self)
+            #expect(text.contains("comparison.byNumber") == (name == "numbered"))
+            #expect(text.contains("matches a label of the model: something") == (name == "others"))
         }
         try bench.writeStructureSet([("above", try bench.labels([(4, 1, 8)]))], to: "named/ct.dcm")
         try await bench.batch.run(
