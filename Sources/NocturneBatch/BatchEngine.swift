@@ -230,7 +230,7 @@ public struct BatchEngine: Sendable {
         while (try? await time.sleep(for: ClaimStateMachine.beat)) != nil {
             guard await probes.run({ lock.beat() }) else {
                 await journal.abandon()
-                await progress.note("Stopping: \(OutputHealth.lossReason).")
+                await progress.noteStop("Stopping: \(OutputHealth.lossReason).")
                 return control.giveUp(OutputHealth.lossReason)
             }
         }

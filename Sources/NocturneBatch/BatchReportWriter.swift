@@ -46,7 +46,7 @@ struct BatchReportWriter {
     }
 
     private func giveUp(_ reason: String) async throws -> Outcome {
-        if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
+        if control.givenUp == nil { await progress.noteStop("Stopping without a new report: \(reason).") }
         control.giveUp(reason)
         // Where another run has the folder, the journal may no longer be readable.
         return (BatchCounts((try? await journal.stateCounts()) ?? [:]), nil)

@@ -9,7 +9,7 @@ struct StopRulesTests {
     func empty() throws {
         let bench = try ToolBench()
         for index in 0..<150 { try bench.addVolume("wrong/\(index).nii", 8, 8, 8, hasBox: false) }
-        let stopped = try bench.run("--meshes", "none", "--preview", "none")
+        let stopped = try bench.run("--meshes", "none", "--preview", "none", "--quiet")
         #expect(stopped.status == 75, "\(stopped.errors)")
         #expect(stopped.errors.contains("label maps of threshold in a row are empty"), "\(stopped.errors)")
         #expect(stopped.errors.contains("All are below \(bench.input)/wrong."))

@@ -197,6 +197,13 @@ public actor ProgressReporter {
     /// A message that is about no single item.
     public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
 
+    /// Why the run stops before its end, which --quiet shows as well.
+    package func noteStop(_ text: String) {
+        var event = BatchEvent(.note, reason: text)
+        event.isUrgent = true
+        emit(event)
+    }
+
     /// Returns once everything is written.
     public func close() async {
         await beforeClosing()

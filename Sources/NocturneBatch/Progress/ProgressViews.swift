@@ -26,14 +26,14 @@ public struct PlainLinesView: ProgressView {
 
     /// - Parameters:
     ///   - time: of the timestamps.
-    ///   - onlyFailures: whether failed and quarantined items are shown and nothing else: `--quiet`.
+    ///   - onlyFailures: whether only failed and quarantined items are shown, and why the run stops before its end: `--quiet`.
     public init(time: any TimeSource = SystemTime(), onlyFailures: Bool = false) {
         (self.time, self.onlyFailures) = (time, onlyFailures)
     }
 
     /// Shows events that ``EventText/line(_:_:)`` has a text for.
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
-        if onlyFailures, ![.itemFailed, .itemQuarantined].contains(event.event) { return }
+        if onlyFailures, !event.isUrgent, ![.itemFailed, .itemQuarantined].contains(event.event) { return }
         guard let text = EventText.line(event, status) else { return }
         LineWriter.standardError.append(Array("\(time.wallClock.localText) \(text)\n".utf8))
     }

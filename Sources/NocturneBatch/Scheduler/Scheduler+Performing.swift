@@ -157,7 +157,7 @@ extension Scheduler {
         case .giveUp(let reason):
             let isFirst = control.givenUp == nil
             control.giveUp(reason)
-            if isFirst { await progress.note("Stopping: \(reason).") }
+            if isFirst { await progress.noteStop("Stopping: \(reason).") }
         case .fetch, .plan, .measure, .start, .wait, .finished: break
         }
     }
@@ -200,7 +200,7 @@ extension Scheduler {
         let items = (try? await context.journal.items(named: trip.names)) ?? [:]
         let folder = CircuitBreaker.Trip.folder(of: items.values.map(\.path))
         let place = folder.map { " All are below \($0)." } ?? ""
-        await context.progress.note(
+        await context.progress.noteStop(
             "Stopping: \(trip.text) (\(listed(trip.names, most: 3))).\(place) Look at them: are these the right inputs for the model? If they are, "
                 + "continue with: \(context.output.continuation) --stop-when never"
         )

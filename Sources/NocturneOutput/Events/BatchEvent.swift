@@ -55,8 +55,10 @@ public struct BatchEvent: Sendable, Codable {
 
     /// Of the input, where the item's name does not show which one it is. For terminals only.
     package var path: String?
+    /// Whether --quiet shows it: why a run stops. For terminals only.
+    package var isUrgent = false
 
-    /// All but ``path``.
+    /// All but ``path`` and ``isUrgent``.
     private enum CodingKeys: String, CodingKey {
         case time, event, item, reason, code, stage, remedy, seconds, objects, done, total, failed, residentBytes,
             leasedBytes, device, etaSeconds, until, stages
