@@ -60,6 +60,13 @@ extension BatchEngine {
         let earlier = try await journal.value(of: .batchDescription)
         if let earlier, earlier == options.description { return nil }
         let changes = earlier.map { options.description.changes(from: $0) }
+        // Before they are recorded: a later run would have to give a mistyped path again.
+        let added = Set(options.description.inputs).subtracting(earlier?.inputs ?? options.description.inputs)
+        try await blocking.run { () throws(BatchError) in
+            for input in added.sorted() where !FileSystem.exists(input) {
+                throw BatchError(.inputMissing, path: "", detail: FileWalk.missing(input))
+            }
+        }
         if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
             let results = try await journal.stateCounts()[.completed] ?? 0
             // Which of the results they concern is known once the inputs have been searched.

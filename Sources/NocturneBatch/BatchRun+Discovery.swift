@@ -13,7 +13,9 @@ extension BatchRun {
         unresponsive.beginAnew()
         var request = DiscoveryRequest(options.description)
         request.pruned = [options.output.path]
-        request.toleratesMissing = !isNew || !isFirstRound
+        if !isNew || !isFirstRound {
+            request.missingInputs = options.rules.watch == nil && isFirstRound ? .failed : .noted
+        }
         (request.silent, request.trace) = (unresponsive, trace)
         var settled = Set(recovery.discoveryLimits.unresponsiveFiles)
         if !settled.isEmpty { settled.formIntersection(try await context.journal.paths(in: .failed)) }

@@ -82,6 +82,23 @@ struct GrowingBatchTests {
         #expect(try digests(bench.output) == digests(fresh))
     }
 
+    @Test("A new input that does not exist is refused and not recorded; one of the batch fails as long as it is away")
+    func missingInputs() throws {
+        let model = bench.model()
+        #expect(try run([first, second], "--model", model, "--quiet").status == 0)
+        let mistyped = try run([first, second, bench.input + "/c"], "--quiet")
+        #expect(mistyped.status == 2 && mistyped.errors.contains("there is no file or folder"), "\(mistyped.errors)")
+        #expect(try run([first, second], "--quiet").status == 0)
+
+        try FileManager.default.moveItem(atPath: second, toPath: second + "-away")
+        let before = try times("two")
+        let away = try run([first, second], "--quiet")
+        #expect(away.status == 3 && away.errors.contains("No such file or directory"), "\(away.errors)")
+        try FileManager.default.moveItem(atPath: second + "-away", toPath: second)
+        #expect(try run([first, second], "--quiet").status == 0)
+        #expect(try times("two") == before)
+    }
+
     @Test("The results of the first model stay while it is not given, and count again once it is")
     func firstModel() throws {
         let models = ["--model", bench.model(), "--model", bench.model("classes-4")]

@@ -16,8 +16,17 @@ public struct DiscoveryRequest: Sendable {
     public var exclude: [String] = []
     /// Folders not to be walked: the output folder.
     public var pruned: [String] = []
-    /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
-    public var toleratesMissing = false
+    /// What an input is that does not exist.
+    package enum MissingInput: Sendable {
+        /// An error: most likely its path is wrong.
+        case refused
+        /// A failed item, besides which the others are processed: in a batch that was begun before, such as with a share that is not
+        /// mounted.
+        case failed
+        /// A note: a watch waits for what comes, and of inputs that vanish in a run the items state it.
+        case noted
+    }
+    package var missingInputs = MissingInput.refused
     /// Files that do not answer, which are not to be read.
     public var silent = UnresponsiveFiles(patience: nil)
     /// Is notified of files before they are read, and of those that are combined before that is done.

@@ -44,11 +44,13 @@ struct FileWalk {
         guard stat(input, &status) == 0 else {
             let code = errno
             let detail = String(cString: strerror(code))
-            guard request.toleratesMissing else {
+            switch request.missingInputs {
+            case .refused:
                 guard code == ENOENT else { throw BatchError(.inputMissing, path: input, detail: detail) }
                 throw BatchError(.inputMissing, path: "", detail: Self.missing(input))
+            case .failed: return addUnreadable(input, code)
+            case .noted: return notes.append("\(input) does not exist: \(detail)")
             }
-            return notes.append("\(input) does not exist: \(detail)")
         }
         if status.st_mode & S_IFMT == S_IFDIR {
             try walk(input, below: "", root: root, status)
@@ -60,7 +62,8 @@ struct FileWalk {
         }
     }
 
-    private static func missing(_ input: String) -> String {
+    /// Why an input that does not exist is refused, and what to do.
+    static func missing(_ input: String) -> String {
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: input) {
             return "\(input) is a link to \(target), which does not exist"
         }

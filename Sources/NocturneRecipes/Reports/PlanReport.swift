@@ -165,7 +165,7 @@ package struct PlanReport: Encodable, Sendable {
         let isNew = try await existing?.journal.isEmpty() ?? true
         var request = DiscoveryRequest(description)
         request.pruned = existing.map { [$0.output.path] } ?? []
-        request.toleratesMissing = !isNew
+        if !isNew { request.missingInputs = .failed }
         return try await ComputeScope.withPool(of: cores) { [request] scope in
             try InputSearch(recipes, description.routes, models: description.models.map(\.id))
                 .run(request, scope: scope, into: table)
