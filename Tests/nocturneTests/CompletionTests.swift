@@ -42,6 +42,16 @@ struct CompletionTests {
         #expect(try offered([command], "positional@0", root + "/none") == [])
     }
 
+    @Test("offers no names with characters that a shell gives a meaning")
+    func plainNames() throws {
+        let bench = try ToolBench()
+        for name in ["a$(touch b)", "a`id`", "a b", "a'b", "a\\b", "a;b", "aé_1-2.3"] {
+            try FileManager.default.createDirectory(at: bench.folder(name), withIntermediateDirectories: true)
+        }
+        let root = bench.folder.url.path
+        #expect(try offered(["status"], "positional@0", root + "/a") == [root + "/aé_1-2.3/"])
+    }
+
     @Test("has a script for each shell, with the commands", arguments: ["bash", "zsh", "fish"])
     func scripts(shell: String) throws {
         let tool = try Tool(["--generate-completion-script", shell])

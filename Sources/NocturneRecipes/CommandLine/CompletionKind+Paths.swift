@@ -14,7 +14,7 @@ extension CompletionKind {
 
     /// - Parameter prefix: of a name or of a path.
     private static func models(_ prefix: String) -> [String] {
-        let names = LoadedModels.usablePackages.map(\.id).filter { $0.hasPrefix(prefix) }
+        let names = LoadedModels.usablePackages.map(\.id).filter { $0.hasPrefix(prefix) && isPlain($0) }
         // Without a name that fits, the user probably types the path of a package.
         return names.isEmpty ? folders(prefix).map { $0 + "/" } : Array(Set(names)).sorted()
     }
@@ -30,14 +30,20 @@ extension CompletionKind {
         folders(prefix).filter { OutputFolder(absolutePath($0)).holdsBatch }
     }
 
-    /// The folders whose paths begin with a prefix, as they are typed. Hidden ones only where the name typed begins with a dot.
+    /// Whether no shell gives a character of a name a meaning. The script for bash passes names to `compgen -W`, which would run a
+    /// command in one.
+    private static func isPlain(_ name: String) -> Bool {
+        name.allSatisfy { $0.isLetter || $0.isNumber || "._-+@:,=%/".contains($0) }
+    }
+
+    /// The folders whose paths begin with a prefix, as they are typed, without those with characters that shells give a meaning. Hidden ones only where the name typed begins with a dot.
     private static func folders(_ prefix: String) -> [String] {
         // As typed, and not as an absolute path: a shell only accepts what continues the word.
         let parent = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
         let start = prefix.dropFirst(parent.count)
         let place = parent.isEmpty ? "." : parent
         return FileSystem.entries(absolutePath(place)).sorted().filter { name in
-            name.hasPrefix(start) && (start.hasPrefix(".") || !name.hasPrefix("."))
+            name.hasPrefix(start) && (start.hasPrefix(".") || !name.hasPrefix(".")) && isPlain(name)
                 && FileSystem.isFolder(absolutePath(place) + "/" + name)
         }.map { parent + $0 }
     }
