@@ -40,6 +40,9 @@ package struct Profile: Sendable {
         if let line = lines.first(where: { !isName($0.option) }) {
             throw ValidationError("\(line.origin): expected an option and its value, such as `memory 8G`")
         }
+        if let line = lines.first(where: { $0.option == "profile" }) {
+            throw ValidationError("\(line.origin): a profile cannot name another one. Copy its lines")
+        }
     }
 
     /// - Parameter name: names the profile in messages.
