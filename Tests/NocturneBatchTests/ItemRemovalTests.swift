@@ -42,6 +42,18 @@ struct ItemRemovalTests {
         #expect(error?.code == .unknownItem)
     }
 
+    @Test("shows the files of users that it would delete")
+    func foreignFiles() async throws {
+        let bench = try TextBatch(["a": "one", "b": "two"])
+        _ = try await bench.run(TextRecipe())
+        let removal = ItemRemoval(ReportRenewal(bench.output, page: NoPage()))
+        let before = try await removal.extent { $0.name == "a" }
+        #expect(before.files > 0 && before.foreign.isEmpty)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: bench.output.item("a") + "/note.txt"))
+        let extent = try await removal.extent { $0.name == "a" }
+        #expect(extent.foreign == ["a/note.txt"] && extent.files == before.files + 1)
+    }
+
     @Test("and a run refuse names in a journal that lead out of the output folder, and touch nothing there")
     func foreignNames() async throws {
         let bench = try TextBatch(["a": "one", "b": "two"])

@@ -32,6 +32,8 @@ public struct ItemRemoval: Sendable {
         public let files: Int
         /// The sum of the sizes of these files.
         public let bytes: Int
+        /// Those of them that are not of the batch's making, relative to the output folder.
+        public let foreign: [String]
     }
 
     private let renewal: ReportRenewal
@@ -49,16 +51,23 @@ public struct ItemRemoval: Sendable {
     /// What ``remove(_:)`` would delete. Nothing is changed.
     /// - Throws: ``BatchError``; `JournalError`.
     public func extent(of isWanted: @Sendable (JournalItem) -> Bool) async throws -> Extent {
-        let names = try await output.reading { journal in
-            Set(try await journal.items().filter(isWanted).map(\.name))
-                .union(try await journal.value(of: .unfinishedRemoval)?.names ?? [])
+        let (names, foreign) = try await output.reading { journal in
+            let items = try await journal.items().filter(isWanted)
+            var foreign: [String] = []
+            for item in items {
+                // run.json is not recorded.
+                let own = Set(try await journal.writtenFiles(of: item.id).map(\.path) + ["run.json"])
+                foreign += FileSystem.tree(below: output.item(item.name)).filter { !own.contains($0) }
+                    .map { "\(item.name)/\($0)" }
+            }
+            return (Set(items.map(\.name)).union(try await journal.value(of: .unfinishedRemoval)?.names ?? []), foreign)
         }
         let sizes: [Int] = names.flatMap(folders).flatMap { folder -> [Int] in
             // A link in place of a folder is removed, not what is at its end.
             guard FileSystem.kind(folder) == .folder else { return [] }
             return FileSystem.files(below: folder).compactMap { FileSystem.size(folder + "/" + $0) }
         }
-        return Extent(items: names.sorted(), files: sizes.count, bytes: sizes.reduce(0, +))
+        return Extent(items: names.sorted(), files: sizes.count, bytes: sizes.reduce(0, +), foreign: foreign.sorted())
     }
 
     /// Removes items. When it is interrupted, it can be repeated: the journal has their traces until the report is written

@@ -129,6 +129,12 @@ struct Forget: AsyncParsableCommand {
                 + "(\(ByteCount(extent.bytes))) of \(counted(extent.items.count, "item")): "
                 + listed(extent.items, most: Self.mostShown) + "."
         )
+        if !extent.foreign.isEmpty {
+            Terminal.printMessage(
+                "Of these files, \(extent.foreign.count) were not written by Nocturne: "
+                    + listed(extent.foreign, most: Self.mostShown) + "."
+            )
+        }
         // --dry-run wins over --yes: the option that deletes nothing is the safe reading of both together.
         if dryRun || yes { return !dryRun }
         guard Terminal.canAsk else {
