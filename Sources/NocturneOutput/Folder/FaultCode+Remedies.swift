@@ -82,6 +82,8 @@ extension FaultCode {
             "Install DCMTK's data dictionary (libdcmtk), then use `nocturne resume OUT --failed`.",
         "dicom.missingPixelData":
             "Export the images with their pixel data, not the headers alone; or leave them out with --exclude.",
+        "dicom.labelGrid":
+            "Labels are read on straight, even grids. Give the images with them if these form a volume, or convert the labels to NIfTI.",
         "dicom.notAnImageClass": notAnInput,
         "dicom.notOpened": "Check that the file can be read, then use `nocturne resume OUT --failed`.",
         "dicom.otherObject": notAnInput,
@@ -95,7 +97,8 @@ extension FaultCode {
         "file.noPermission":
             "Allow this user to read the file, and to change the folder of the result, then use `nocturne resume OUT --failed`.",
         "input.changed":
-            "The file changed or was removed meanwhile: `nocturne resume OUT` processes what is there now.",
+            "The file changed or was removed meanwhile: `nocturne resume OUT` processes it as it is now; if it no longer exists, "
+            + "`nocturne forget OUT ITEM` removes the item.",
         "input.changedSincePlan":
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
