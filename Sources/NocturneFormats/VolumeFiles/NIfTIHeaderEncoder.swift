@@ -63,13 +63,12 @@ struct NIfTIHeaderEncoder {
         var (qformCode, sformCode) = (forms.qformCode, forms.sformCode)
         if qformCode <= 0, sformCode <= 0 { (qformCode, sformCode) = (1, 1) }
         var written: NIfTIQuaternion? = quaternion
-        if leansSlightly { qformCode = max(qformCode, 1) }
-        if !fits {
-            if sformCode <= 0 { sformCode = qformCode }
-            if !leansSlightly {
-                written = isSheared && qformCode > 0 ? forms.qform.map(NIfTIQuaternion.init) : nil
-                if written == nil { qformCode = 0 }
-            }
+        if let stored = forms.qform, qformCode > 0, sformCode > 0 {
+            written = NIfTIQuaternion(of: stored)
+        } else {
+            if leansSlightly { qformCode = max(qformCode, 1) }
+            if !fits, sformCode <= 0 { sformCode = qformCode }
+            if !fits, !leansSlightly { (written, qformCode) = (nil, 0) }
         }
         let sizes = written?.spacing ?? spacing
         let handedness = (written ?? quaternion).handedness
@@ -119,15 +118,6 @@ struct NIfTIHeaderEncoder {
 
     /// The sine of 0.1°, which the stacks of DICOM volumes may be tilted by.
     private static let slightLean = 0.001746
-
-    /// Whether no q-form of any precision holds the grid.
-    private var isSheared: Bool {
-        let affine = NIfTIQuaternion(of: geometry.affine).affine
-        return !geometry.matches(
-            VolumeGeometry(shape: geometry.shape, affine: affine),
-            tolerance: geometry.spacing.min() / 100
-        )
-    }
 
     /// Size, code and content, padded with zeros to a multiple of 16.
     private static func block(_ content: VolumeFileHeader.Extension) -> [UInt8] {

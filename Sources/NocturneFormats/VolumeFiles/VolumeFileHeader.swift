@@ -229,8 +229,8 @@ public struct NIfTIForms: Hashable, Sendable {
     public var qformCode: Int
     /// The meaning of the s-form, 0 for none.
     public var sformCode: Int
-    /// The q-form of the image. It is kept where the grid is sheared, which no q-form can represent: ITK reads such an
-    /// image by its q-form, and then finds the new file in the same place.
+    /// The q-form of the image, which is kept next to an s-form, also where the two disagree: ITK takes the q-form of most images,
+    /// other programs the s-form, and each finds the new file where it finds the image.
     public var qform: Affine?
 
     /// - Parameters:

@@ -39,13 +39,19 @@ struct NIfTIGeometryTests {
         #expect(try header(file, assumesOrientation: true).geometry == header(file).geometry)
     }
 
-    @Test("A sheared grid keeps the q-form of its image, by which ITK reads both")
-    func shearKeepsQform() throws {
+    @Test(
+        "A sheared grid, and one with another q-form, keep the q-form of their image, by which ITK reads both",
+        arguments: [
+            [[-0.5, 0, 0, 10], [0, 0.75, 0.8, 20], [0, 0, 2, 30]],
+            [[-0.5, 0, 0, 10], [0, 0.75, 0, 20], [0, 0, 2, 30]],
+        ]
+    )
+    func keepsQform(sform: [[Double]]) throws {
         try TemporaryFolder.with { folder in
             var file = HandmadeNIfTI()
             file.quaternion = [0.1, -0.2, 0.3]
             file.quaternionOffset = [4, -5, 6]
-            file.sform = [[-0.5, 0, 0, 10], [0, 0.75, 0.8, 20], [0, 0, 2, 30]]
+            file.sform = sform
             (file.qformCode, file.sformCode) = (1, 2)
             let source = try header(file)
             let labels = LabelVolume(
