@@ -155,10 +155,13 @@ package struct SubjectTable: Sendable {
             + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
-    /// How many rows mean inputs in several folders, as a sentence with what to write instead; nil where there are none.
+    /// How many rows mean inputs in several folders, as a sentence with what to write instead; nil where there are none. Skipped files,
+    /// such as a sidecar with the name of its image, do not count.
     package func ambiguousText(_ items: [JournalItem]) -> String? {
         let ambiguous = NamedTable.ambiguousNames(
-            items.compactMap { item in name(item: item.name, path: item.path).map { (name: $0, path: item.path) } }
+            items.filter { $0.state != .skipped }.compactMap { item in
+                name(item: item.name, path: item.path).map { (name: $0, path: item.path) }
+            }
         )
         let numbers = ambiguous.compactMap { name, ends in rows[name].map { (row: $0.number, name: name, ends: ends) } }
         guard let first = numbers.min(by: { $0.row < $1.row }) else { return nil }

@@ -26,9 +26,16 @@ package struct BatchMeasure: Sendable {
     /// That of the median and of the spread.
     package let scale: Scale
     /// The least spread that is assumed, on the scale: differences below it are never unusual.
-    package let leastSpread: Double
+    private let leastSpread: Double
     /// For a reader.
     package let title: String
+
+    /// The least spread for a distribution.
+    /// - Parameter median: on the scale. In other units than HU, the spread is 5 % of it: such numbers may be of any size.
+    package func leastSpread(unit: String, median: Double) -> Double {
+        guard name == "intensityMean", unit != "HU" else { return leastSpread }
+        return max(0.05 * abs(median), 1e-6)
+    }
 
     /// Those that are compared. A volume of half the size is as unusual as one of twice the size, so volumes and standard
     /// deviations are compared by their logarithms.

@@ -227,7 +227,7 @@ extension UnusualValues.Distribution {
             count: places.count,
             median: measure.scale.value(at: middle),
             // 1.4826 is the reciprocal of the 0.75 quantile of the standard normal distribution.
-            spread: max(1.4826 * deviation, measure.leastSpread)
+            spread: max(1.4826 * deviation, measure.leastSpread(unit: key.unit, median: middle))
         )
     }
 

@@ -90,6 +90,9 @@ struct BatchHistoryTests {
             #expect(table.unmatchedText(items) == nil)
             let isShared = !rows.contains("\n")
             #expect((table.ambiguousText(items) != nil) == isShared && table.ambiguousText([items[0]]) == nil)
+            var sidecar = items[1]
+            sidecar.state = .skipped
+            #expect(table.ambiguousText([items[0], sidecar]) == nil)
             return BatchHistory(batches, subjects: table, only: "S1").entries.map { "\($0.batch) \($0.date ?? "")" }
         }
         let expected = ["two 2024-03-01", "one 2024-05-01"]

@@ -149,6 +149,11 @@ struct UnusualValuesTests {
         #expect(unusual.distributions.map(\.unit) == ["SUVbw", "image value"])
         #expect(unusual.distributions.map(\.count) == [10, 11])
         #expect(unusual.values.map(\.item) == [20])
+        // Fractions, of which 1 is far away, and Hounsfield units, of which it is not.
+        let fractions = (0..<10).map { rows(0.62 + 0.001 * Double($0), "image value") } + [rows(0.95, "image value")]
+        let tissue = (0..<10).map { rows(0.62 + 0.001 * Double($0), "HU") } + [rows(0.95, "HU")]
+        let small = try UnusualValues(models: Array(repeating: "", count: 22), statistics: fractions + tissue)
+        #expect(small.values.map(\.item) == [10])
     }
 
     @Test("The order of the items changes only their numbers")
