@@ -6,10 +6,14 @@ extension JSONFields {
     /// The most entries of a list, but for labels and classes: many lists are searched once for every entry.
     package static let maximumListCount = 1000
 
-    /// A text that is not empty.
+    /// The largest file of a package: an ONNX file is a message of Protocol Buffers, which has less than 2 GiB.
+    private static let maximumFileBytes = 1 << 31
+
+    /// A text that is not empty, without line breaks and other control characters: it is shown in tables and terminals.
     func nonEmptyString(_ key: String) throws(Fault) -> String {
         let text = try string(key)
         if text.isEmpty { throw fault(key, "is an empty text") }
+        guard text.isOneLine else { throw fault(key, is: text, not: "one line of text") }
         return text
     }
 
@@ -79,7 +83,8 @@ extension JSONFields {
             guard let sha256 = ContentDigest(hex: hex) else {
                 throw entry.fault("sha256", is: hex, not: "64 hexadecimal digits")
             }
-            files.append(ModelFile(path: path, sha256: sha256, bytes: try entry.whole("bytes", in: 1...1 << 46 - 1)))
+            let bytes = try entry.whole("bytes", in: 1...Self.maximumFileBytes)
+            files.append(ModelFile(path: path, sha256: sha256, bytes: bytes))
         }
         return files
     }
@@ -141,9 +146,7 @@ extension JSONFields {
     private func title() throws(Fault) -> String? {
         guard has("title") else { return nil }
         let title = try string("title")
-        // Without the control characters C0, DEL and C1: titles are shown in terminals.
-        let isOneLine = title.unicodeScalars.allSatisfy { $0.value >= 32 && !(127..<160).contains($0.value) }
-        guard isOneLine, (1...1000).contains(title.utf8.count) else {
+        guard title.isOneLine, (1...1000).contains(title.utf8.count) else {
             throw fault("title", is: title, not: "one line of 1 to 1000 bytes")
         }
         return title
@@ -169,5 +172,12 @@ extension JSONFields {
             file: try fields.string("file"),
             sha256: try fields.string("sha256")
         )
+    }
+}
+
+extension String {
+    /// Whether the text has no control character (C0, DEL, C1) and none that changes the direction of the text.
+    fileprivate var isOneLine: Bool {
+        unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && !$0.properties.isBidiControl }
     }
 }

@@ -88,7 +88,8 @@ public enum EventText {
         var shown = String.UnicodeScalarView()
         shown.append(
             contentsOf: text.unicodeScalars.lazy.map { scalar in
-                scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
+                let isControl = scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+                return isControl && scalar != "\n" ? "\u{FFFD}" : scalar
             }
         )
         return String(shown)

@@ -48,7 +48,8 @@ package struct JSONFields: Sendable {
     /// The same for a value that is another than was expected.
     /// - Parameter found: shown as text, shortened to 80 characters.
     package func fault(_ key: String, is found: some Any, not expected: String) -> Fault {
-        let text = "\(found)"
+        // In one line, as all messages.
+        let text = "\(found)".replacing(/\p{Cc}/, with: "\u{FFFD}")
         let shown = text.count > 80 ? text.prefix(80) + "…" : text[...]
         return fault(key, "is \(found is String ? "\"\(shown)\"" : String(shown)), not \(expected)")
     }
