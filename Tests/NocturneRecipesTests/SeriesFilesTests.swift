@@ -34,29 +34,25 @@ struct SeriesFilesTests {
         #expect(decoded.map { Array($0.utf8) } == files.map { Array($0.utf8) })
     }
 
-    @Test("Of one slice in each file only the number is written; others are listed")
-    func slices() throws {
+    @Test("Nothing is written of files that are one slice each; other slices are listed, and come back")
+    func slices() {
         let files = ["/a/1", "/a/2", "/a/3"]
-        let plain = SeriesSlices(files.map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) }, files: files)
-        #expect(try text(plain) == "3" && plain.largestOrigin == (0, 0))
-        #expect(plain.all(in: 3)?.map(\.file) == [0, 1, 2])
-        let turned = SeriesSlices(
-            files.reversed().map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) },
-            files: files
-        )
-        #expect(try text(turned) == "[[2,0,0,0],[1,0,0,0],[0,0,0,0]]")
-        let tiles = SeriesSlices(
-            [(1, 0, 0), (1, 64, 0), (1, 0, 32)].map { DICOMSlice.Name(path: "/a/1", frame: $0, x: $1, y: $2) },
-            files: files
-        )
-        #expect(try text(tiles) == "[[0,1,0,0],[0,1,64,0],[0,1,0,32]]" && tiles.largestOrigin == (64, 32))
-        for slices in [plain, turned, tiles] {
-            #expect(try JSONDecoder().decode(SeriesSlices.self, from: Data(try text(slices).utf8)) == slices)
+        let plain = files.map { DICOMSlice.Name(path: $0) }
+        #expect(VolumeSource.slices(plain, in: files) == nil)
+        #expect(VolumeSource.names(nil, in: files) == plain)
+        let tiles = [(1, 0, 0), (1, 64, 0), (1, 0, 32)].map { DICOMSlice.Name(path: "/a/1", frame: $0, x: $1, y: $2) }
+        for (names, listed) in [
+            (Array(plain.reversed()), [[2, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]),
+            (Array(plain.dropLast()), [[0, 0, 0, 0], [1, 0, 0, 0]]),
+            (tiles, [[0, 1, 0, 0], [0, 1, 64, 0], [0, 1, 0, 32]]),
+        ] {
+            #expect(VolumeSource.slices(names, in: files) == listed)
+            #expect(VolumeSource.names(listed, in: files) == names)
         }
     }
 
-    @Test("Slices of files that are not there are refused", arguments: ["4", "-1", "[[3,0,0,0]]", "[[-1,0,0,0]]"])
-    func damaged(json: String) throws {
-        #expect(try JSONDecoder().decode(SeriesSlices.self, from: Data(json.utf8)).all(in: 3) == nil)
+    @Test("Damaged slices and those of missing files are refused", arguments: [[3, 0, 0, 0], [-1, 0, 0, 0], [0]])
+    func damaged(slice: [Int]) {
+        #expect(VolumeSource.names([[0, 0, 0, 0], slice], in: ["/a/1", "/a/2", "/a/3"]) == nil)
     }
 }

@@ -1,5 +1,5 @@
 import NocturneCore
-import NocturneFormats
+package import NocturneFormats
 import NocturneJournal
 package import NocturneOutput
 import NocturneRecipeSupport
@@ -35,8 +35,9 @@ package struct VolumeSource: ItemSource {
     var modality: String?
     /// The display window from its header.
     var window: DisplayRange?
-    /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
-    var slices: SeriesSlices?
+    /// Of a DICOM series in order, for each slice: the index of its file, the frame in it, and the origin of a mosaic's tile in
+    /// pixels, x and y. Nil where every file is one slice, as in most series: there may be millions.
+    var slices: [[Int]]?
     /// Of a NIfTI file with several volumes.
     var timePoint: TimePoint?
     /// Number of voxels before resampling; nil if nothing is resampled.
@@ -90,16 +91,15 @@ package struct VolumeSource: ItemSource {
     /// decoded. A mosaic is decoded as a whole.
     var decoderBytes: Int {
         if format == .tiff { return TIFFStackReader.workingBytes(geometry.shape) }
-        guard let slices else { return Self.minimumDecoderBytes }
-        let origin = slices.largestOrigin
-        let (columns, rows) = (geometry.shape.x + origin.x, geometry.shape.y + origin.y)
+        guard let names = sliceNames else { return Self.minimumDecoderBytes }
+        let columns = geometry.shape.x + (names.map(\.x).max() ?? 0)
+        let rows = geometry.shape.y + (names.map(\.y).max() ?? 0)
         return max(Self.minimumDecoderBytes, 12 * columns * rows)
     }
 
     /// The slices with full paths; nil if the source is not DICOM or is inconsistent.
     var sliceNames: [DICOMSlice.Name]? {
-        guard let slices = slices?.all(in: files.count) else { return nil }
-        return slices.map { DICOMSlice.Name(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
+        format == .dicom ? Self.names(slices, in: files) : nil
     }
     /// The file of reference labels.
     var reference: String?
@@ -124,11 +124,25 @@ extension VolumeSource {
         self.init(format: .dicom, files: files.map(\.path), geometry: geometry, spacing: geometry.spacing)
         modality = series.modality
         window = DisplayRange(series)
-        slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files)
+        slices = Self.slices(series.slices.map(DICOMSlice.Name.init), in: self.files)
         storedVoxels = series.correction?.storedShape.count
         secondsIntoScan = series.secondsIntoScan
         valueType = series.otherValueType
         notes = series.notes.isEmpty ? nil : series.notes
+    }
+
+    /// The value of ``slices`` for these, of which those of other files are left out.
+    package static func slices(_ names: [DICOMSlice.Name], in files: [String]) -> [[Int]]? {
+        if names == files.map({ DICOMSlice.Name(path: $0) }) { return nil }
+        let indices = Dictionary(uniqueKeysWithValues: zip(files, files.indices))
+        return names.compactMap { name in indices[name.path].map { [$0, name.frame, name.x, name.y] } }
+    }
+
+    /// The slices with full paths for a value of ``slices``; nil if it is damaged.
+    package static func names(_ slices: [[Int]]?, in files: [String]) -> [DICOMSlice.Name]? {
+        guard let slices else { return files.map { DICOMSlice.Name(path: $0) } }
+        guard slices.allSatisfy({ $0.count == 4 && files.indices.contains($0[0]) }) else { return nil }
+        return slices.map { DICOMSlice.Name(path: files[$0[0]], frame: $0[1], x: $0[2], y: $0[3]) }
     }
 }
 
