@@ -36,7 +36,7 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = [], computes: 
     )
 }
 
-/// What the packages in Tools/benchmarks measure.
+/// What the programs in Tools/benchmarks measure.
 let benchmarked = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
     "NocturnePostprocess",

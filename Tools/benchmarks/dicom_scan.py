@@ -2,7 +2,7 @@
 
     python Tools/benchmarks/dicom_scan.py [--files 10000] [--size 256] [--rounds 5] [--threads 2] [--bench PATH]
 
-Builds `Series/` beside this file unless --bench names the built program. Writes a CT series of noise over a ramp with
+Builds `series-bench` unless --bench names the built program. Writes a CT series of noise over a ramp with
 pydicom, copies it with new UIDs until there are enough files, and times whole processes on warm caches:
 
 - scan: Nocturne groups all files into series; `dcm2niix -n -1`, which lists series and converts none; pydicom's
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, help="the built series-bench")
     parser.add_argument("--dcm2niix", default="dcm2niix")
     arguments = parser.parse_args()
-    bench = arguments.bench or built("Series", "series-bench")
+    bench = arguments.bench or built("series-bench")
     threads = str(arguments.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

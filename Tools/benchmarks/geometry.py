@@ -2,7 +2,7 @@
 
     python Tools/benchmarks/geometry.py [--rounds 7] [--threads 2] [--size 256 256 256] [--only components surface]
 
-Builds `Geometry/` beside this file unless --bench names the built program, draws a multi-label map (warped blobs with
+Builds `geometry-bench` unless --bench names the built program, draws a multi-label map (warped blobs with
 rough borders, and speckles) and a phantom CT from a fixed seed, and prints a Markdown table of medians and ratios. The
 peers are called as their users call them. Needs cc3d, vtk, nibabel, SimpleITK, scipy.
 """
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--bench", help="the built program; built when not given")
     options = parser.parse_args()
     size: Size = tuple(options.size)
-    program = options.bench or built("Geometry", "geometry-bench")
+    program = options.bench or built("geometry-bench")
     vtk.vtkSMPTools.Initialize(options.threads)
     labels = draw_labels(size, options.labels, options.seed)
     image = draw_image(size, options.seed)

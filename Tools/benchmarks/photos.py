@@ -2,7 +2,7 @@
 
     python Tools/benchmarks/photos.py [--rounds 7] [--bench PATH] [PICTURE ...]
 
-From a JPEG to a classifier's input. Builds `Photos/` beside this file unless --bench names the built program, and draws
+From a JPEG to a classifier's input. Builds `photos-bench` unless --bench names the built program, and draws
 pictures of four sizes from a fixed seed unless some are given. The peers are `nocturne_tools/photo_reference.py`, which
 does what training code does, and the same arithmetic written for speed (no conversion of RGB pictures, sixth powers of 256
 levels instead of every pixel, one table for the rest). All are run on one thread and on two at once (Pillow releases the
@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--bench", help="the built program; built when not given")
     options = parser.parse_args()
-    program = options.bench or built("Photos", "photos-bench")
+    program = options.bench or built("photos-bench")
     load = os.getloadavg()
     with tempfile.TemporaryDirectory() as folder:
         paths = []

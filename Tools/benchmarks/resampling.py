@@ -1,7 +1,6 @@
 """Compares Nocturne's resampling with scikit-image and nnU-Net, on the same values, in turns.
 
-    swift build -c release --package-path Tools/benchmarks/Kernels
-    python Tools/benchmarks/resampling.py [--kernels PROGRAM] [--rounds 5] [--threads 2] [--save]
+    python Tools/benchmarks/resampling.py [--bench PATH] [--rounds 5] [--threads 2] [--save]
 
 1. Cubic: an image of 256³ to 171³, against `skimage.transform.resize` as nnU-Net calls it.
 2. Labels: 4 classes of logits from 171³ to 256³ and the arg-max, against `resample_data_or_seg_to_shape` on float16 and
@@ -34,7 +33,7 @@ from skimage.transform import resize
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from nocturne_tools.benchmark import FOLDER, append_results
+from nocturne_tools.benchmark import append_results, built
 from nocturne_tools.machine import processor
 
 FINE, COARSE = 256, 171
@@ -93,7 +92,7 @@ class Peer:
 
 @dataclass
 class Ours:
-    """A command of the kernels' program, and the peer that it is compared with."""
+    """A command of `kernel-bench`, and the peer that it is compared with."""
 
     peer: Peer
     command: list[str]
@@ -123,12 +122,13 @@ def programs(options: argparse.Namespace, folder: Path) -> dict[str, Peer | Ours
     image = smooth(random, FINE, 1.2, 300, 20)
     logits = np.stack([smooth(random, COARSE, 3, 4, 0) for _ in range(4)]).astype(np.float16)
     cubic_peer, label_peer = Peer(cubic, image), Peer(labels, logits)
+    program = options.bench or built("kernel-bench")
     fine, coarse, threads = [str(FINE)] * 3, [str(COARSE)] * 3, str(options.threads)
 
     def ours(name: str, peer: Peer, arguments: list[str], kind: type) -> Ours:
         files = (str(folder / f"{name}.in"), str(folder / f"{name}.out"))
         peer.values.astype(np.float32).tofile(files[0])
-        return Ours(peer, [str(options.kernels), *arguments], kind, files)
+        return Ours(peer, [program, *arguments], kind, files)
 
     return {
         "scikit-image": cubic_peer,
@@ -168,7 +168,7 @@ def report(options: argparse.Namespace, load: float, found: dict[str, Peer | Our
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=Path, default=FOLDER / "Kernels/.build/release/KernelBenchmarks")
+    parser.add_argument("--bench", help="the built program; built when not given")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Type-checks the Swift packages in Tools/benchmarks against the modules of the release build.
+"""Type-checks the Swift programs in Tools/benchmarks against the modules of the release build.
 
     Tools/checks/benchmarks.py
 
-Nothing else compiles them before somebody measures: a name that has changed in Sources would stay in them. A build of each package would
-compile all of Nocturne again. Needs the release build.
+Nothing else compiles them before somebody measures: a name that has changed in Sources would stay in them. A build would compile
+all of Nocturne again. Needs the release build.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ def includes() -> list[str]:
     return [*(f"-I{path}" for path in sorted(ROOT.glob("Sources/*/include"))), *system]
 
 
-def errors(package: Path) -> str:
+def errors(program: Path) -> str:
     command = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-package-name", "benchmarks"]
     command += ["-enable-upcoming-feature", "MemberImportVisibility", "-I", str(BUILD / "Modules")]
     for option in [*(f"-fmodule-map-file={path}" for path in module_maps()), *includes()]:
         command += ["-Xcc", option]
-    sources = sorted(str(path) for path in package.glob("Sources/**/*.swift"))
+    sources = sorted(str(path) for path in program.glob("**/*.swift"))
     ended = subprocess.run([*command, *sources], capture_output=True, text=True, cwd=ROOT, check=False)
     return "" if ended.returncode == 0 else ended.stderr or f"swiftc ended with {ended.returncode}"
 
 
 def main() -> None:
-    packages = [path.parent for path in sorted((ROOT / "Tools/benchmarks").glob("*/Package.swift"))]
-    if not packages or not (BUILD / "Modules").is_dir():
-        sys.exit("no packages, or no release build: build first (Tools/build nocturne)")
+    programs = sorted((ROOT / "Tools/benchmarks/Sources").iterdir())
+    if not (BUILD / "Modules").is_dir():
+        sys.exit("no release build: build first (Tools/build nocturne)")
     failed = 0
-    for package in packages:
-        text = errors(package)
+    for program in programs:
+        text = errors(program)
         failed += bool(text)
-        print(f"{package.relative_to(ROOT)}: {text or 'compiles'}".rstrip())
+        print(f"{program.name}: {text or 'compiles'}".rstrip())
     sys.exit(1 if failed else 0)
 
 

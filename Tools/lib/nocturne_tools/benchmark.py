@@ -24,9 +24,9 @@ def timed(work: Callable[[], dict[str, float] | None]) -> dict[str, float]:
     return {"seconds": time.perf_counter() - start, "processorSeconds": time.process_time() - begin, **figures}
 
 
-def built(package: str, product: str) -> str:
-    """Builds a Swift package beside the benchmarks; the path of its program."""
-    command = ["swift", "build", "-c", "release", "--package-path", str(FOLDER / package)]
+def built(product: str) -> str:
+    """Builds a program of the Swift package beside the benchmarks; its path."""
+    command = ["swift", "build", "-c", "release", "--package-path", str(FOLDER), "--product", product]
     subprocess.run(command, check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return str(Path(shown.stdout.strip()) / product)

@@ -6,18 +6,18 @@ import NocturneSystem
 
 /// One timed run of a kernel on values from a file, called by `resampling.py`.
 ///
-///     KernelBenchmarks resample ORDER nx ny nz mx my mz THREADS INPUT OUTPUT
-///     KernelBenchmarks label single|half CLASSES nx ny nz mx my mz THREADS INPUT OUTPUT
+///     kernel-bench resample ORDER nx ny nz mx my mz THREADS INPUT OUTPUT
+///     kernel-bench label single|half CLASSES nx ny nz mx my mz THREADS INPUT OUTPUT
 ///
 /// Files contain little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or
 /// uint16 labels out. Prints the seconds of the kernel, its processor seconds, and the peak memory of the process in
 /// KiB.
 @main
-struct KernelBenchmarks {
+struct KernelBench {
     static func main() async throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count >= 11 else {
-            print("usage: see the head of KernelBenchmarks.swift")
+            print("usage: see the head of KernelBench.swift")
             exit(2)
         }
         let output = URL(fileURLWithPath: arguments.removeLast())
