@@ -195,9 +195,7 @@ struct AdmissionWorld: SmallWorld {
 
     struct Key: Hashable {
         let items: [Item]
-        let coming: Int
-        let passedOver: [Machine.Waiting]
-        let retries: [[Int]]
+        let queue: [Machine.Waiting]
         let outside: [Bool]
         let mode: RunControl.Mode
         let times: [Duration]
@@ -207,12 +205,11 @@ struct AdmissionWorld: SmallWorld {
     var key: Key {
         let machine = rules.machine
         func left(_ time: Duration) -> Duration { max(.zero, time - now) }
-        let retries = machine.retries.map { [Int($0.item.id), $0.retries, Int(left($0.notBefore).components.seconds)] }
+        var queue = machine.queue
+        for index in queue.indices { queue[index].notBefore = left(queue[index].notBefore) }
         return Key(
             items: items,
-            coming: machine.coming.count,
-            passedOver: machine.passedOver,
-            retries: retries,
+            queue: queue,
             outside: [isLow, isScarce, isPressed, isPaused, isLate, isFinished, machine.isDraining],
             mode: mode,
             times: [left(machine.diskTrustedFrom), left(until ?? .zero)],
@@ -411,7 +408,7 @@ struct AdmissionWorld: SmallWorld {
 
     /// The items that wait and are considered before one that has just been taken out.
     private func ahead(of index: Int) -> [Int] {
-        let passed = rules.machine.passedOver.map { Int($0.item.id) }
+        let passed = rules.machine.queue.filter { $0.turn == .passedOver }.map { Int($0.item.id) }
         // A user has put it first, or it had been started before and was stopped in a pause.
         if items[index].first != nil || items[index].isReleased { return [] }
         let isRetry = items[index].attempts > 0

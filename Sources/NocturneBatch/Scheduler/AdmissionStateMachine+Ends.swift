@@ -9,25 +9,19 @@ extension AdmissionStateMachine {
     /// The items that were asked for with ``Action/fetch``.
     /// - Parameter hasMore: whether others follow.
     package mutating func fetched(_ items: [PendingItem], hasMore: Bool) {
-        coming += items
+        let index = queue.firstIndex { $0.turn == .again } ?? queue.endIndex
+        queue.insert(contentsOf: items.map { Waiting(item: $0) }, at: index)
         self.hasMore = hasMore
     }
 
     /// What the item needs that was asked about with ``Action/plan(_:)``.
     package mutating func planned(_ id: Int64, _ needs: Needs) {
-        if coming.first?.id == id { headNeeds = needs }
-        if let index = passedOver.firstIndex(where: { $0.item.id == id }) { passedOver[index].needs = needs }
+        if let index = queue.firstIndex(where: { $0.item.id == id }) { queue[index].needs = needs }
     }
 
     /// The item that was asked about cannot be planned.
     package mutating func planFailed(_ id: Int64, _ reason: ItemReason) -> [Action] {
-        if let index = passedOver.firstIndex(where: { $0.item.id == id }) {
-            passedOver.remove(at: index)
-        } else {
-            guard coming.first?.id == id else { return [] }
-            coming.removeFirst()
-        }
-        return [.settle(id, .failed(reason))]
+        takeOut(id) == nil ? [] : [.settle(id, .failed(reason))]
     }
 
     /// Why an item could not be started.
@@ -54,7 +48,7 @@ extension AdmissionStateMachine {
         case .diskFull: end = "no space on the disk for the journal"
         case .journal(let reason): end = reason
         }
-        retries.append(item.again(from: now))
+        queue.append(item.again(from: now))
         guard let end else { return [] }
         // What is active is brought to its end.
         isDraining = true
@@ -127,21 +121,17 @@ extension AdmissionStateMachine {
         guard let item = active[id], item.isEnding else { return }
         active[id] = nil
         busySince = now
-        if item.goesFirst, var again = item.returns {
-            again.notBefore = .zero
+        if item.goesFirst, let again = item.returns {
             // Those who wait for its end go on doing so.
-            passedOver.insert(again, at: 0)
-            putUrgentFirst()
-            return
+            return insertFirst([again])
         }
         removeFromWaits(id)
-        if let again = item.returns { retries.append(again) }
+        if let again = item.returns { queue.append(again) }
     }
 
     /// When it becomes active again, it is one more overtaker, and not what others have waited for since before.
     private mutating func removeFromWaits(_ id: Int64) {
-        for index in passedOver.indices { passedOver[index].behind?.remove(id) }
-        for index in retries.indices { retries[index].behind?.remove(id) }
+        for index in queue.indices { queue[index].behind?.remove(id) }
     }
 
     /// After everything has stopped: items that never reported wait again, and those that were to be cancelled are.

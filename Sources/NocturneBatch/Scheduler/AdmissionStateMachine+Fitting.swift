@@ -156,11 +156,8 @@ extension AdmissionStateMachine {
             pace.diskBytes(model: waiting.item.model, predicted: waiting.needs?.diskBytes ?? 0)
                 + settings.diskSpareBytes
         }
-        let index = passedOver.firstIndex { needed($0) > capacity }
-        let retry = index == nil ? retries.firstIndex { needed($0) > capacity } : nil
-        guard let waiting = index.map({ passedOver.remove(at: $0) }) ?? retry.map({ retries.remove(at: $0) }) else {
-            return nil
-        }
+        guard let index = queue.firstIndex(where: { needed($0) > capacity }) else { return nil }
+        let waiting = queue.remove(at: index)
         note(nil, of: waiting.item.id)
         // Without paths, which reports do not have either.
         let place = measurement.isCapacityOfWork ? "folder for work" : "output folder"

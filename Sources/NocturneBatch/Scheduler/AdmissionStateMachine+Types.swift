@@ -83,10 +83,22 @@ extension AdmissionStateMachine {
 
     /// An item that waits to be started.
     package struct Waiting: Hashable, Sendable {
+        /// The parts of the queue, in their order.
+        package enum Turn: Sendable {
+            /// It did not fit when it was its turn, or comes before all others.
+            case passedOver
+            /// It was not looked at yet.
+            case coming
+            /// It was active before.
+            case again
+        }
+
         /// Which one.
         package let item: PendingItem
         /// Nil until it was asked for.
         package var needs: Needs?
+        /// The part of the queue in which it is.
+        package var turn = Turn.coming
         /// How often it was tried again because of failures that may pass.
         package var retries = 0
         /// In monotonic time.
@@ -132,7 +144,15 @@ extension AdmissionStateMachine {
         package var goesFirst = false
 
         func again(from time: Duration, retries: Int? = nil) -> Waiting {
-            Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time, fullDisk: fullDisk)
+            let retries = retries ?? self.retries
+            return Waiting(
+                item: item,
+                needs: needs,
+                turn: .again,
+                retries: retries,
+                notBefore: time,
+                fullDisk: fullDisk
+            )
         }
     }
 

@@ -20,16 +20,10 @@ package import NocturneJournal
 package struct AdmissionStateMachine: Sendable {
     /// What holds for the whole run.
     package let settings: Settings
-    /// The next items of the queue, which were neither started nor passed over.
-    package internal(set) var coming: ArraySlice<PendingItem>
-    /// Whether the queue has items after ``coming``.
+    /// The items that wait, in the order in which they are considered, which is the order of ``Waiting/Turn``.
+    package internal(set) var queue: [Waiting]
+    /// Whether others follow, which are asked for with ``Action/fetch``.
     package internal(set) var hasMore: Bool
-    /// What the first item of ``coming`` needs, once it was asked for.
-    var headNeeds: Needs?
-    /// Items of the queue that did not fit when it was their turn, in the order of the queue.
-    package internal(set) var passedOver: [Waiting] = []
-    /// Items that were active before and are to be started again.
-    package internal(set) var retries: [Waiting] = []
     /// Items that were started and whose end is not recorded, by their ids.
     package internal(set) var active: [Int64: Active] = [:]
 
@@ -76,17 +70,17 @@ package struct AdmissionStateMachine: Sendable {
         _ settings: Settings,
         pace: LearnedPace = LearnedPace()
     ) {
-        coming = queue[...]
+        self.queue = queue.map { Waiting(item: $0) }
         self.hasMore = hasMore
         self.settings = settings
         self.pace = pace
     }
 
     /// The items that wait, in the order in which they are considered; without those that were not fetched yet.
-    package var waiting: [PendingItem] { passedOver.map(\.item) + coming + retries.map(\.item) }
+    package var waiting: [PendingItem] { queue.map(\.item) }
 
     /// How many items are known: they wait or are active.
-    var knownCount: Int { passedOver.count + coming.count + retries.count + active.count }
+    var knownCount: Int { queue.count + active.count }
 
     // MARK: Deciding
 
@@ -100,8 +94,9 @@ package struct AdmissionStateMachine: Sendable {
         if !active.isEmpty, conditions.isUnderPressure || isFull || active.values.contains(where: \.isAlone) {
             return wait(for: shortage ?? .activeItems)
         }
-        var place = Place.passedOver(0)
-        while let candidate = candidate(at: &place, conditions.now) {
+        var first = 0
+        while let index = queue[first...].firstIndex(where: { $0.notBefore <= conditions.now }) {
+            let candidate = queue[index]
             let id = candidate.item.id
             guard let needs = candidate.needs else { return .plan(id) }
             let verdict = verdict(on: candidate, needs, conditions)
@@ -110,16 +105,17 @@ package struct AdmissionStateMachine: Sendable {
             switch verdict {
             case .act: break
             case .starts(let memoryWait):
-                remove(at: place)
+                queue.remove(at: index)
                 return start(candidate, needs, memoryWait, conditions.now)
             case .fails(let reason):
-                remove(at: place)
+                queue.remove(at: index)
                 return .settle(id, .failed(reason))
             case .isLeft:
-                remove(at: place)
+                queue.remove(at: index)
                 leftForLater += 1
             case .waits(let reason):
-                if passOver(candidate, at: &place, reason) { return wait(for: shortage ?? .activeItems) }
+                if passOver(index, reason) { return wait(for: shortage ?? .activeItems) }
+                first = index + 1
             }
         }
         return rest(conditions)
@@ -143,8 +139,8 @@ package struct AdmissionStateMachine: Sendable {
 
     /// Nothing can be started now.
     private mutating func rest(_ conditions: Conditions) -> Action {
-        if coming.isEmpty, hasMore { return .fetch }
-        guard !passedOver.isEmpty || !coming.isEmpty || !retries.isEmpty else {
+        if hasMore { return .fetch }
+        guard !queue.isEmpty else {
             if !active.isEmpty { return wait(for: .activeItems) }
             guard leftForLater > 0, !settings.isWatching else { return .finished }
             isDraining = true
@@ -155,7 +151,7 @@ package struct AdmissionStateMachine: Sendable {
         }
         let patience = settings.memoryPatience
         let times =
-            retries.map(\.notBefore)
+            queue.map(\.notBefore)
             + memoryWaits.values.compactMap { since in patience.map { since + $0 } }
         let until = times.filter { $0 > conditions.now }.min()
         return wait(for: shortage ?? (active.isEmpty ? .retryTime : .activeItems), until: until)
@@ -190,74 +186,27 @@ package struct AdmissionStateMachine: Sendable {
         return .start(waiting.item.id, after: wait)
     }
 
-    // MARK: Candidates
+    // MARK: The queue
 
-    /// Where a candidate stands.
-    enum Place {
-        case passedOver(Int)
-        case head
-        case retries(Int)
-    }
-
-    /// The candidate at a place, or at the first one after it that has any.
-    private func candidate(at place: inout Place, _ now: Duration) -> Waiting? {
-        if case .passedOver(let index) = place {
-            if index < passedOver.count { return passedOver[index] }
-            place = .head
-        }
-        if case .head = place {
-            if let next = coming.first { return Waiting(item: next, needs: headNeeds) }
-            place = .retries(0)
-        }
-        guard case .retries(let first) = place else { return nil }
-        let ready = retries.indices.first { $0 >= first && retries[$0].notBefore <= now }
-        guard let ready else { return nil }
-        place = .retries(ready)
-        return retries[ready]
-    }
-
-    private mutating func remove(at place: Place) {
-        switch place {
-        case .passedOver(let index): passedOver.remove(at: index)
-        case .head:
-            coming.removeFirst()
-            headNeeds = nil
-        case .retries(let index): retries.remove(at: index)
-        }
-    }
-
-    /// Keeps an item waiting, and goes to the next place.
+    /// Keeps an item waiting.
     /// - Returns: whether nothing behind it may be started either.
-    private mutating func passOver(_ candidate: Waiting, at place: inout Place, _ reason: WaitReason) -> Bool {
-        var candidate = candidate
+    private mutating func passOver(_ index: Int, _ reason: WaitReason) -> Bool {
         var holds = false
         if reason == .activeItems {
-            let behind = candidate.behind ?? Set(active.keys)
-            candidate.behind = behind
-            holds = active.keys.allSatisfy { !behind.contains($0) }
+            let behind = queue[index].behind ?? Set(active.keys)
+            queue[index].behind = behind
+            holds = behind.isDisjoint(with: active.keys)
         }
-        switch place {
-        case .passedOver(let index):
-            passedOver[index] = candidate
-            place = .passedOver(index + 1)
-        case .head:
-            remove(at: .head)
-            passedOver.append(candidate)
-            // Plans are not made for the whole queue only because the budget is in use.
-            holds = holds || passedOver.count(where: { $0.behind != nil }) >= settings.lookahead
-        case .retries(let index):
-            retries[index] = candidate
-            place = .retries(index + 1)
-        }
-        return holds
+        guard queue[index].turn == .coming else { return holds }
+        queue[index].turn = .passedOver
+        // Plans are not made for the whole queue only because the budget is in use.
+        return holds || queue[...index].count(where: { $0.behind != nil }) >= settings.lookahead
     }
 
     /// Takes out an item that waits and is to be cancelled.
     mutating func removeCancelled(_ names: Set<String>) -> Int64? {
-        guard !names.isEmpty else { return nil }
-        let items = passedOver.map(\.item) + retries.map(\.item) + coming.prefix(1)
-        guard let id = items.first(where: { names.contains($0.name) })?.id else { return nil }
-        _ = takeOut(id)
+        guard !names.isEmpty, let index = queue.firstIndex(where: { names.contains($0.item.name) }) else { return nil }
+        let id = queue.remove(at: index).item.id
         note(nil, of: id)
         return id
     }
@@ -270,24 +219,22 @@ package struct AdmissionStateMachine: Sendable {
         if isUrgent { for item in items { active[item.id]?.isAlone = true } }
         let front = items.filter { active[$0.id] == nil }.map { item in
             var waiting = takeOut(item.id) ?? Waiting(item: item)
-            (waiting.behind, waiting.notBefore) = ([], .zero)
+            waiting.behind = []
             waiting.isUrgent = waiting.isUrgent || isUrgent
             return waiting
         }
-        passedOver.insert(contentsOf: front, at: 0)
-        putUrgentFirst()
+        insertFirst(front)
     }
 
-    mutating func putUrgentFirst() {
-        passedOver = passedOver.filter(\.isUrgent) + passedOver.filter { !$0.isUrgent }
+    /// Puts items before all others. Urgent ones stay before the rest.
+    mutating func insertFirst(_ items: [Waiting]) {
+        var items = items
+        for index in items.indices { (items[index].turn, items[index].notBefore) = (.passedOver, .zero) }
+        queue = items + queue
+        queue = queue.filter(\.isUrgent) + queue.filter { !$0.isUrgent }
     }
 
-    private mutating func takeOut(_ id: Int64) -> Waiting? {
-        if let index = passedOver.firstIndex(where: { $0.item.id == id }) { return passedOver.remove(at: index) }
-        if let index = retries.firstIndex(where: { $0.item.id == id }) { return retries.remove(at: index) }
-        guard let index = coming.firstIndex(where: { $0.id == id }) else { return nil }
-        let needs = index == coming.startIndex ? headNeeds : nil
-        if index == coming.startIndex { headNeeds = nil }
-        return Waiting(item: coming.remove(at: index), needs: needs)
+    mutating func takeOut(_ id: Int64) -> Waiting? {
+        queue.firstIndex { $0.item.id == id }.map { queue.remove(at: $0) }
     }
 }

@@ -63,7 +63,7 @@ extension Scheduler {
         if let plan = plans[id] { return plan }
         // The plan of an item that waits for long is not kept, but made once more when it is started.
         if plans.count > machine.settings.lookahead { plans = [:] }
-        let next = machine.coming.prefix(Scheduler.itemsPlannedTogether).map(\.id)
+        let next = machine.queue.filter { $0.needs == nil }.prefix(Scheduler.itemsPlannedTogether).map(\.item.id)
         let ids = [id] + next.filter { $0 != id && plans[$0] == nil }
         let found = try await context.journal.discovered(ids)
         for id in ids { plans[id] = await reusing(id, found[id]) }

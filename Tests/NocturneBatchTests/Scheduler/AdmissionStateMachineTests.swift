@@ -594,13 +594,14 @@ struct AdmissionStateMachineTests {
         #expect(desk.machine.waiting.map(\.id) == [1, 3])
     }
 
-    @Test("A waiting item is cancelled at its turn; what never reported goes back to waiting")
+    @Test("Waiting items are cancelled before their turn; what never reported goes back to waiting")
     func cancelling() {
         var desk = Desk(Array(repeating: Needs(memoryBytes: 60), count: 4))
-        #expect(desk.startAll() == [0])
-        desk.conditions.cancelled = ["1", "3"]
-        #expect(desk.next() == .settle(1, .cancelled))
+        desk.conditions.cancelled = ["3"]
         #expect(desk.next() == .settle(3, .cancelled))
+        #expect(desk.startAll() == [0])
+        desk.conditions.cancelled = ["1"]
+        #expect(desk.next() == .settle(1, .cancelled))
         desk.conditions.mode = .cancelled
         #expect(desk.next() == .finished)
         #expect(desk.machine.abandon(cancelled: ["2"]) == [.settle(0, .interrupted), .settle(2, .cancelled)])
