@@ -54,16 +54,7 @@ private struct EventFile: ~Copyable {
     mutating func append(_ line: [UInt8]) {
         guard descriptor >= 0 || open() else { return }
         let before = lseek(descriptor, 0, SEEK_END)
-        var offset = 0
-        while offset < line.count {
-            let written = line.withUnsafeBytes { write(descriptor, $0.baseAddress! + offset, line.count - offset) }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else {
-                if offset > 0 { ftruncate(descriptor, before) }
-                return
-            }
-            offset += written
-        }
+        if LineWriter.writeAll(line, to: descriptor) != 0 { ftruncate(descriptor, before) }
     }
 
     mutating func close() {

@@ -117,9 +117,9 @@ extension LineWriter {
     /// The system's code where events could not be written to standard output, as on a full disk.
     package static var standardOutputFault: Int32? { fault.withLock { $0 } }
 
-    /// What cannot be written is lost.
+    /// Writes all bytes, and waits for the reader. What cannot be written is lost.
     /// - Returns: the system's code; 0 where all was written.
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         bytes.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {

@@ -56,23 +56,9 @@ enum Terminal {
     static func printExactly(_ text: String) throws { try printExactly(Array(text.utf8)) }
 
     static func printExactly(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        // `write` may take a part only, as into a pipe whose buffer is full.
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count >= 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EPIPE {
-                // The reader, such as head, wants no more.
-                return
-            } else if errno == EAGAIN {
-                // Another holder of the pipe has made it non-blocking.
-                var poll = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                _ = Foundation.poll(&poll, 1, -1)
-            } else if errno != EINTR {
-                throw FileSystemError(.write, path: "standard output", code: errno)
-            }
-        }
+        let code = LineWriter.writeAll(bytes, to: STDOUT_FILENO)
+        // The reader, such as head, wants no more.
+        if ![0, EPIPE].contains(code) { throw FileSystemError(.write, path: "standard output", code: code) }
     }
 
     static func printJSON(_ value: some Encodable) throws { try printExactly(try StableJSON.encode(value)) }
