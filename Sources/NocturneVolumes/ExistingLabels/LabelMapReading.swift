@@ -23,13 +23,20 @@ struct NamedLabelMap: Sendable {
     init(_ source: ExistingSource, scope: ComputeScope) throws {
         var notes: [Note] = []
         let read = try VolumeFileReader.readLabels(at: source.path, scope: scope) { notes.append($0) }
-        self.notes = notes
         labels = try read.labels.arranged(on: source.geometry, nil, scope)
         guard labels.geometry.shape == source.geometry.shape else {
             throw VolumeError(.sourceChanged, path: source.path, "the file changed since it was found")
         }
         var known = read.header.labelNames
-        if let file = source.namesFile { known = try LabelNameFile(file).names }
+        if let file = source.namesFile {
+            let file = try LabelNameFile(file)
+            known = file.names
+            if !file.regions.isEmpty {
+                let regions = file.regions.joined(separator: ", ")
+                notes.append(Note("labels.regions", "regions of several labels are not measured: \(own: regions)"))
+            }
+        }
+        self.notes = notes
         var isPresent = [Bool](repeating: false, count: Int(UInt16.max) + 1)
         try labels.voxels.withParallelReader { voxels throws(CancelledError) in
             let shape = source.geometry.shape
@@ -73,18 +80,20 @@ extension ExistingLabels {
 /// Names of labels in a JSON file: nnU-Net's `dataset.json`, or an object of names and values.
 ///
 /// Both directions are read: `{"labels": {"background": 0, "kidney": 1}}` and `{"labels": {"1": "kidney"}}`, with or without
-/// the member `labels`. An entry that is not a single value, such as a region of nnU-Net, names no label.
+/// the member `labels`. An entry with several values is a region of nnU-Net, and names no label.
 struct LabelNameFile {
     static let name = "dataset.json"
     private static let limit = 1 << 20
 
     /// By value, without the background.
     let names: [UInt16: String]
+    /// The names of regions, in alphabetical order.
+    let regions: [String]
 
     /// - Throws: ``BatchError`` that names the file.
     init(_ path: String) throws(BatchError) {
         do {
-            names = Self.names(try FileSystem.read(path, limit: Self.limit))
+            (names, regions) = Self.entries(try FileSystem.read(path, limit: Self.limit))
         } catch {
             throw BatchError(
                 .inputMissing,
@@ -102,10 +111,12 @@ struct LabelNameFile {
     }
 
     /// None for what is not JSON.
-    private static func names(_ bytes: [UInt8]) -> [UInt16: String] {
-        guard let json = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else { return [:] }
+    private static func entries(_ bytes: [UInt8]) -> (names: [UInt16: String], regions: [String]) {
+        let parsed = try? JSONSerialization.jsonObject(with: Data(bytes))
+        guard let json = parsed as? [String: Any] else { return ([:], []) }
+        let labels = json["labels"] as? [String: Any]
         var names: [UInt16: String] = [:]
-        for (key, member) in json["labels"] as? [String: Any] ?? json {
+        for (key, member) in labels ?? json {
             if let value = UInt16(key), let name = member as? String {
                 names[value] = name
             } else if let number = member as? Int, let value = UInt16(exactly: number) {
@@ -113,6 +124,6 @@ struct LabelNameFile {
             }
         }
         names[0] = nil
-        return names
+        return (names, (labels ?? [:]).filter { $0.value is [Int] }.keys.sorted())
     }
 }

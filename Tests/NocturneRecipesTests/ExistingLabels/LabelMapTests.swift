@@ -104,7 +104,10 @@ struct LabelMapTests {
     func dataset(_ isFlipped: Bool) async throws {
         _ = try bench.batch.addBox("imagesTr/a_0000.nii.gz", affine: affine)
         try write("in/labelsTr/a.nii.gz", isFlipped: isFlipped)
-        try bench.batch.folder.write(#"{"labels": {"background": 0, "kidney": 3, "absent": 5}}"#, to: "in/dataset.json")
+        try bench.batch.folder.write(
+            #"{"labels": {"background": 0, "kidney": 3, "absent": 5, "both": [3, 5]}}"#,
+            to: "in/dataset.json"
+        )
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1)
         #expect(try bench.faults("a") == [])
@@ -119,6 +122,7 @@ struct LabelMapTests {
         let result = try bench.result("a")
         #expect((result["source"] as? [String: Any])?["kind"] as? String == "labelMap")
         #expect((result["image"] as? [String: Any])?["files"] as? Int == 1)
+        #expect((result["notes"] as? [String])?.contains("regions of several labels are not measured: both") == true)
         let folder = bench.batch.output.item("a")
         #expect(try !STLFormat().read("", at: folder + "/meshes/label_7.stl", flag: CancellationFlag()).mesh.isEmpty)
         let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
