@@ -29,7 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from nocturne_tools.importing.recognition import NEEDS, Found, recognize
+from nocturne_tools.importing.recognition import Found, recognize
 from nocturne_tools.importing.sources import obtained
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.offline import forbid_network
@@ -63,10 +63,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def missing(found: Found) -> list[str]:
     """Prints which Python packages the exporter needs; returns those that are not installed."""
-    needed = NEEDS[found.exporter]
-    absent = [name for name in needed if importlib.util.find_spec(name) is None]
-    if needed:
-        print(f"needs the Python packages {', '.join(needed)}", flush=True)
+    absent = [name for name in found.needs if importlib.util.find_spec(name) is None]
+    if found.needs:
+        print(f"needs the Python packages {', '.join(found.needs)}", flush=True)
     if absent:
         advice = [ADVICE] if set(absent) - set(OTHERS) else []
         advice += [command for name, command in OTHERS.items() if name in absent]

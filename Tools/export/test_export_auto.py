@@ -236,6 +236,8 @@ class Import(InFolder):
             self.assertEqual((package / "network.onnx").read_bytes(), b"a network")
             self.assertEqual((package / "LICENSE.txt").read_text(), "A licence.\n")
             self.assertEqual((full["version"], full["volumeSegmentation"]["networks"]), ("9", ["network.onnx"]))
+            code, output = self.run_importer(str(wheel), str(models), "--replace", "--", "--long-side", "640")
+            self.assertEqual((code, "a wheel of lavlab-taps, which has no --long-side" in output), (2, True), output)
             changes = {
                 "is under GPL": {f"{info}/METADATA": b"Name: lavlab-taps\nVersion: 9\nLicense-Expression: GPL\n\n"},
                 "has other code": {"taps/inference.py": b"SIGMA = 3\n"},
@@ -252,7 +254,7 @@ class Import(InFolder):
 
     @unittest.skipUnless(importlib.util.find_spec("onnx"), "needs onnx")
     def test_package(self) -> None:
-        from test_export_rapidocr import contents
+        from test_export_wheel import contents
 
         wheel = write_wheel(self.folder / "rapidocr-3.0.0-py3-none-any.whl", contents())
         models = self.folder / "models"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("lib", "export")]
 
-import export_taps
+import export_wheel
 import nibabel
 import numpy as np
 
@@ -56,7 +56,7 @@ def main() -> int:
     is_right = True
     with tempfile.TemporaryDirectory(prefix="compare-taps-") as name:
         folder = Path(name)
-        export_taps.main([str(options.wheel), str(folder / "package")])
+        export_wheel.main([str(options.wheel), str(folder / "package")])
         command = [
             options.nocturne.resolve(),
             "run",

@@ -6,11 +6,8 @@ import base64
 import csv
 import hashlib
 import re
-import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from nocturne_tools import archives
 from nocturne_tools.nnunet.refusal import Refusal
@@ -65,14 +62,3 @@ class Wheel:
         head = self.text(self.only(r"[^/]+\.dist-info/METADATA")).split("\n\n")[0]
         pairs = [line.split(": ", 1) for line in head.splitlines() if ": " in line]
         return dict(reversed(pairs))
-
-
-def export(write: Callable[[Path, Path, Any], dict[str, Any]], wheel: Path, out: Path, options: Any) -> int:
-    """Writes the package of a wheel with a function that returns `model.json`. Returns the exit code of the exporter."""
-    try:
-        full = write(wheel, out, options)
-    except Refusal as refusal:
-        print(f"refused: {refusal}", file=sys.stderr)
-        return 2
-    print(f"{out}: {full['id']} {full['version']}, {sum(file['bytes'] for file in full['files']) / 1e6:.1f} MB")
-    return 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+warnings.filterwarnings("ignore", category=FutureWarning)  # PyTorch's about itself, while it is imported
 
 import torch
 

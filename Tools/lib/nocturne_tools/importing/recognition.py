@@ -11,13 +11,9 @@ from typing import Any
 from nocturne_tools.nnunet.refusal import Refusal, listed
 from nocturne_tools.wheels import Wheel
 
-# Exporters of wheels, by the names of their projects.
-WHEELS = {"rapidocr": "rapidocr", "lavlab-taps": "taps", "deepbet": "deepbet"}
-# Python packages that an exporter imports, without the library's own.
+# Python packages that an exporter imports, without the library's own; for wheels by the names of their projects.
+WHEELS = {"rapidocr": ("onnx",), "lavlab-taps": (), "deepbet": ("torch", "onnx", "onnxruntime")}
 NEEDS = {
-    "rapidocr": ("onnx",),
-    "taps": (),
-    "deepbet": ("torch", "onnx", "onnxruntime"),
     "instances": ("numpy", "onnx", "onnxruntime"),
     "brainchop": ("numpy", "onnx", "onnxruntime"),
     "nnunet": ("torch", "nnunetv2", "onnx", "onnxruntime"),
@@ -45,6 +41,11 @@ class Found:
     facts: dict[str, str] = field(default_factory=dict)
     licence: Path | None = None
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Python packages that the exporter imports, without the library's own."""
+        return WHEELS[self.facts["name"]] if self.exporter == "wheel" else NEEDS[self.exporter]
+
 
 def recognize(path: Path, task: str | None = None, inside: str | None = None) -> Found:
     """What a file or folder is. Raises `Refusal` with what was found instead.
@@ -52,7 +53,7 @@ def recognize(path: Path, task: str | None = None, inside: str | None = None) ->
     `task` is one of TotalSegmentator's; `inside` is the end of the path of one of several models.
     """
     if path.is_file():
-        return _wheel(path) if path.suffix == ".whl" else _file(path)
+        return recognize_wheel(path) if path.suffix == ".whl" else _file(path)
     models = [
         one for one in _models(path) if inside is None or f"/{one[1].as_posix()}".endswith(f"/{inside.strip('/')}")
     ]
@@ -115,7 +116,8 @@ def _json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _wheel(path: Path) -> Found:
+def recognize_wheel(path: Path) -> Found:
+    """The project of a wheel is the name in its `facts`. Raises `Refusal` where no exporter knows it."""
     wheel = Wheel(path)
     facts = wheel.facts()
     name, version = re.sub(r"[-_.]+", "-", facts.get("Name", "")).lower(), facts.get("Version", "")
@@ -125,7 +127,7 @@ def _wheel(path: Path) -> Found:
         raise Refusal(
             path, f"is a wheel of {name} {version} with {weights}; no exporter knows it, those of {known} are known"
         )
-    return Found(WHEELS[name], f"a wheel of {name} {version}", path, facts={"name": name, "version": version})
+    return Found("wheel", f"a wheel of {name} {version}", path, facts={"name": name, "version": version})
 
 
 def _file(path: Path, licence: Path | None = None) -> Found:

@@ -1,9 +1,9 @@
-"""Checks packages and refusals of the exporter for wheels of RapidOCR.
+"""Checks packages and refusals of the exporter for wheels, with one of RapidOCR.
 
-    python Tools/export/test_export_rapidocr.py
+    python Tools/export/test_export_wheel.py
 
-Makes a tiny wheel, exports it, and expects its files and settings in the package; then changes one fact at a time, and expects
-exit code 2, the fact in the message and no file left behind.
+Makes a tiny wheel, exports it, and expects its files and settings in the package; then changes one fact at a time, and
+expects exit code 2, the fact in the message and no file left behind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-import export_rapidocr
+import export_wheel
 from test_export_auto import write_wheel
 
 DETECTION, RECOGNITION = "rapidocr/models/PP-OCRv0_det_tiny.onnx", "rapidocr/models/PP-OCRv0_rec_tiny.onnx"
@@ -76,7 +76,7 @@ class Exporter(unittest.TestCase):
     def run_exporter(self, wheel: Path, *options: str) -> tuple[int, str]:
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-            code = export_rapidocr.main([str(wheel), str(self.out), *options])
+            code = export_wheel.main([str(wheel), str(self.out), *options])
         return code, errors.getvalue()
 
     def test_package(self) -> None:
@@ -101,7 +101,7 @@ class Exporter(unittest.TestCase):
     def test_refusals(self) -> None:
         changes = {
             "not one": {DETECTION: None},
-            "is under MIT": {f"{INFO}/METADATA": b"Version: 3.0.0\nLicense-Expression: MIT\n\n"},
+            "is under MIT": {f"{INFO}/METADATA": b"Name: rapidocr\nVersion: 3.0.0\nLicense-Expression: MIT\n\n"},
             "does not name its characters": {RECOGNITION: network(5, None)},
             "6 classes for 4 characters": {RECOGNITION: network(6, "a\nB\nc")},
             "has no thresh": {"rapidocr/config.yaml": CONFIG.replace("    thresh: 0.3\n", "").encode()},
@@ -110,6 +110,8 @@ class Exporter(unittest.TestCase):
         for fact, change in changes.items():
             files = {name: content for name, content in (contents() | change).items() if content is not None}
             self.expect(write_wheel(self.folder / "a.whl", files), fact)
+        other = {f"{INFO}/METADATA": b"Name: other\nVersion: 3.0.0\n\n"}
+        self.expect(write_wheel(self.folder / "a.whl", contents() | other), "no exporter knows it")
         damaged = write_wheel(self.folder / "a.whl", contents(), damaged=RECOGNITION)
         self.expect(damaged, "does not have the digest")
         (self.folder / "text.whl").write_text("text")
