@@ -87,10 +87,11 @@ extension BatchHistory {
         var lines = [Terminal.table([head] + rows)]
         let changed = courses.filter { !$0.isConstant }
         if !changed.isEmpty {
-            let head = ["subject", "label", "measure", "values", "change"]
+            let hasModels = Set(changed.map(\.measure.model)).count > 1
+            let head = ["subject"] + (hasModels ? ["model"] : []) + ["label", "measure", "values", "change"]
             let rows = changed.map { course in
-                [
-                    course.subject, course.measure.label,
+                [course.subject] + (hasModels ? [course.measure.model] : []) + [
+                    course.measure.label,
                     MeasureText.title(course.measure.measure, course.measure.unit),
                     course.values.map(MeasureText.number).joined(separator: " → "),
                     // Numbers have a minus already; the plus shows that this is a difference, not a value.
