@@ -23,6 +23,12 @@ struct FoundTableTests {
         return item
     }
 
+    @Test("A file of /proc, which has the size 0 and content without end, is stamped without its content")
+    func endlessFile() {
+        let file = FoundFile(path: "/proc/self/pagemap", name: "pagemap.dcm", root: "in")
+        #expect(file.stamp.text == "pagemap.dcm \(file.stamp.input.text)")
+    }
+
     @Test("come back as they were, in the order of ranks, orders and finding")
     func order() throws {
         let table = try FoundTable()

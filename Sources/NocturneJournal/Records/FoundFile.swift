@@ -46,11 +46,13 @@ public struct FoundFile: Sendable, Hashable {
     public var stamp: Stamp {
         let input = InputStamp(path)
         let text = "\(name) \(input.text)"
-        // A small file may change without another size or time, and its digest costs little.
-        guard !isUnresponsive, let size = input.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) else {
-            return Stamp(input: input, text: text)
-        }
-        return Stamp(input: input, text: text + " \(digest.digest.hex)")
+        // A small file may change without another size or time, and its digest costs little. A file of /proc has the size 0, and may
+        // have content without end.
+        let limit = 64 << 10
+        guard !isUnresponsive, let size = input.size, size <= limit,
+            let bytes = try? FileSystem.read(path, limit: limit)
+        else { return Stamp(input: input, text: text) }
+        return Stamp(input: input, text: text + " \(ContentDigest.of(bytes).hex)")
     }
 
     /// What identifies the version of a file.
