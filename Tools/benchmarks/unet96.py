@@ -6,9 +6,9 @@
 With --dimensions 2 the network is nnU-Net's for pictures of that side: eight stages from 32 to 512 features.
 
 Exports the network (random weights) to ONNX, then runs PyTorch in float32 and with bfloat16 autocast, OpenVINO (where
-its wheel is installed) in float32 and bfloat16, and `nocturne models bench` in both precisions, one after the other in every
-round, so that other load affects all of them, and prints a table, which --save appends to RESULTS.md beside this file.
-Needs torch and onnx.
+its wheel is installed) in float32 and bfloat16 and, with the wheel nncf, in int8, and `nocturne models bench` in both
+precisions, one after the other in every round, so that other load affects all of them, and prints a table, which --save
+appends to RESULTS.md beside this file. Needs torch and onnx.
 `--nocturne` is the command up to `models bench`; `--bench` replaces all of it ("{onnx}", "{patch}", "{threads}",
 "{precision}" and "{repeats}" are filled in).
 """
@@ -32,6 +32,10 @@ try:
     import openvino
 except ImportError:
     openvino = None
+try:
+    import nncf
+except ImportError:
+    nncf = None
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
@@ -50,6 +54,8 @@ PAIRS = [
     ("Nocturne bfloat16", "PyTorch bfloat16"),
     ("Nocturne bfloat16", "OpenVINO bfloat16"),
     ("Nocturne bfloat16", "PyTorch float32"),
+    ("Nocturne float32", "OpenVINO int8"),
+    ("Nocturne bfloat16", "OpenVINO int8"),
 ]
 
 
@@ -96,8 +102,14 @@ def autocast(network: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 def compiled(path: str, x: torch.Tensor, precision: str, threads: int) -> Callable[[], object]:
+    """With the precision "int8" weights and activations of convolutions are quantized, calibrated on one input: the speed does not
+    depend on it."""
+    model = openvino.Core().read_model(path)
+    if precision == "int8":
+        model = nncf.quantize(model, nncf.Dataset([x.numpy()]))
+        precision = "f32"
     settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
-    request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
+    request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
     given = x.numpy()
     return lambda: request.infer({0: given})
 
@@ -120,6 +132,8 @@ def engines(options: argparse.Namespace, network: torch.nn.Module, x: torch.Tens
             precision=name,
         ).split()
         result[f"Nocturne {name}"] = lambda c=command: NocturneRuns(c)
+    if openvino and nncf:
+        result["OpenVINO int8"] = lambda: LibraryRuns(compiled(path, x, "int8", options.threads))
     wanted = options.only.split(",") if options.only else list(result)
     return {name: make() for name, make in result.items() if name in wanted}
 
