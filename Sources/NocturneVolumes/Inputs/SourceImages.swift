@@ -76,12 +76,11 @@ struct SourceImages {
             }
         }
         let named = uid.isEmpty ? [] : volumes.filter { $0.seriesInstanceUID == uid }
-        // The named series first: to look at the images of all series takes inputs × objects steps.
-        for group in [named, volumes] where !images.isEmpty {
-            let counted = group.map { ($0, shared($0)) }.filter { $0.1 > 0 }
-            if let maximum = counted.map(\.1).max() {
-                return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
-            }
+        // The named series first, which usually has all: to look at the images of all series takes inputs × objects steps.
+        for (group, least) in [(named, images.count), (volumes, 1)] where !images.isEmpty {
+            let counted = group.map { (series: $0, count: shared($0)) }
+            guard let most = counted.map(\.count).max(), most >= least else { continue }
+            return Candidates(series: counted.filter { $0.count == most }.map(\.series), isNamed: true)
         }
         if images.isEmpty, !named.isEmpty { return Candidates(series: named, isNamed: true) }
         let namesOthers = !uid.isEmpty || !images.isEmpty
