@@ -14,13 +14,18 @@ extension BatchRun {
         var request = DiscoveryRequest(options.description)
         request.pruned = [options.output.path]
         if !isNew || !isFirstRound {
-            request.missingInputs = options.rules.watch == nil && isFirstRound ? .failed : .noted
+            let isFirst = options.rules.watch == nil && isFirstRound
+            request.missingInputs = isFirst ? .failed : .noted(besides: missingAtFirst)
         }
         (request.silent, request.trace) = (unresponsive, trace)
         var settled = Set(recovery.discoveryLimits.unresponsiveFiles)
         if !settled.isEmpty { settled.formIntersection(try await context.journal.paths(in: .failed)) }
         let removed = try await context.journal.value(of: .removedItems) ?? []
         var found = try await search(request, leavingOut: settled, removed: removed)
+        if isFirstRound, options.rules.watch == nil {
+            // The search has shown that they respond.
+            missingAtFirst = Set(options.description.inputs.filter { !FileSystem.exists($0) })
+        }
         let table = context.journal.found
         if options.rules.watch != nil {
             let (now, wallClock) = (context.time.monotonic, context.time.wallClock)

@@ -41,6 +41,8 @@ actor BatchRun {
     private var processBytes: Int?
     /// Notes about the inputs that were shown already.
     private var shownNotes: Set<String> = []
+    /// Inputs that did not exist when the run began.
+    var missingAtFirst: Set<String> = []
 
     /// After this number of rounds, sources that still change are left to the next run.
     private static let mostRounds = 4

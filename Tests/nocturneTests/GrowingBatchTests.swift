@@ -94,6 +94,12 @@ struct GrowingBatchTests {
         let before = try times("two")
         let away = try run([first, second], "--quiet")
         #expect(away.status == 3 && away.errors.contains("No such file or directory"), "\(away.errors)")
+        // A run that searches a second time, after its pilot, states it still.
+        try bench.addVolume("a/three.nii", 8, 8, 8)
+        let pilot = try run([first, second], "--quiet", "--pilot", "1", "--approve")
+        #expect(pilot.status == 3, "\(pilot.errors)")
+        let status = try Tool(["status", bench.output])
+        #expect(status.output.contains("No such file or directory"), "\(status.output)")
         try FileManager.default.moveItem(atPath: second + "-away", toPath: second)
         #expect(try run([first, second], "--quiet").status == 0)
         #expect(try times("two") == before)

@@ -23,8 +23,9 @@ public struct DiscoveryRequest: Sendable {
         /// A failed item, besides which the others are processed: in a batch that was begun before, such as with a share that is not
         /// mounted.
         case failed
-        /// A note: a watch waits for what comes, and of inputs that vanish in a run the items state it.
-        case noted
+        /// A note: a watch waits for what comes, and of inputs that vanish in a run the items state it. Those that it began without
+        /// are failed items.
+        case noted(besides: Set<String>)
     }
     package var missingInputs = MissingInput.refused
     /// Files that do not answer, which are not to be read.

@@ -49,6 +49,7 @@ struct FileWalk {
                 guard code == ENOENT else { throw BatchError(.inputMissing, path: input, detail: detail) }
                 throw BatchError(.inputMissing, path: "", detail: Self.missing(input))
             case .failed: return addUnreadable(input, code)
+            case .noted(let failed) where failed.contains(input): return addUnreadable(input, code)
             case .noted: return notes.append("\(input) does not exist: \(detail)")
             }
         }

@@ -57,7 +57,7 @@ public struct DICOMStructureSet: Sendable {
     /// - Returns: a note about a set without any region in the frame; nil for other sets.
     public mutating func keepRegions(inFrameOfReference uid: String) -> Note? {
         let frame = uid.isEmpty ? frameOfReferenceUID : uid
-        guard regions.contains(where: { $0.frameOfReferenceUID == frame }) else {
+        guard regions.contains(where: { $0.frameOfReferenceUID == frame && !$0.contours.isEmpty }) else {
             if regions.allSatisfy(\.frameOfReferenceUID.isEmpty) { return nil }
             let text: Sentence =
                 "its frame of reference is not that of the images, so positions may not agree; it is used nevertheless"

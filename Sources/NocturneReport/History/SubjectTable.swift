@@ -155,13 +155,15 @@ package struct SubjectTable: Sendable {
             + "such as row \(first.value.number): \"\(EventText.oneLine(first.key))\"."
     }
 
-    /// How many rows mean inputs in several folders, as a sentence with what to write instead; nil where there are none. Skipped files,
-    /// such as a sidecar with the name of its image, do not count.
+    /// How many rows mean inputs in several folders, as a sentence with what to write instead; nil where there are none. A skipped file
+    /// in the folder of an item with its name, such as the sidecar of an image, does not count.
     package func ambiguousText(_ items: [JournalItem]) -> String? {
+        func place(_ name: String, _ item: JournalItem) -> [String] { [name, FileSystem.parent(of: item.path)] }
+        let uses = items.compactMap { item in name(item: item.name, path: item.path).map { (name: $0, item: item) } }
+        let places = Set(uses.filter { $0.item.state != .skipped }.map { place($0.name, $0.item) })
         let ambiguous = NamedTable.ambiguousNames(
-            items.filter { $0.state != .skipped }.compactMap { item in
-                name(item: item.name, path: item.path).map { (name: $0, path: item.path) }
-            }
+            uses.filter { $0.item.state != .skipped || !places.contains(place($0.name, $0.item)) }
+                .map { (name: $0.name, path: $0.item.path) }
         )
         let numbers = ambiguous.compactMap { name, ends in rows[name].map { (row: $0.number, name: name, ends: ends) } }
         guard let first = numbers.min(by: { $0.row < $1.row }) else { return nil }

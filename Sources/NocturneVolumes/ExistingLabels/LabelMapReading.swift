@@ -124,6 +124,6 @@ struct LabelNameFile {
             }
         }
         names[0] = nil
-        return (names, (labels ?? [:]).filter { $0.value is [Int] }.keys.sorted())
+        return (names, (labels ?? [:]).filter { ($0.value as? [Int] ?? []).count > 1 }.keys.sorted())
     }
 }

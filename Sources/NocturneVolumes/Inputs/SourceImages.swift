@@ -76,15 +76,21 @@ struct SourceImages {
             }
         }
         let named = uid.isEmpty ? [] : volumes.filter { $0.seriesInstanceUID == uid }
-        // The named series first, which usually has all: to look at the images of all series takes inputs × objects steps.
-        for (group, least) in [(named, images.count), (volumes, 1)] where !images.isEmpty {
-            let counted = group.map { (series: $0, count: shared($0)) }
-            guard let most = counted.map(\.count).max(), most >= least else { continue }
-            return Candidates(series: counted.filter { $0.count == most }.map(\.series), isNamed: true)
+        func most(of group: [DICOMSeries]) -> Candidates? {
+            let counted = images.isEmpty ? [] : group.map { ($0, shared($0)) }.filter { $0.1 > 0 }
+            guard let maximum = counted.map(\.1).max() else { return nil }
+            return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
         }
+        // The named series first: to look at the images of all series takes inputs × objects steps. Where it forms no volume, no other
+        // one that the object lists as well takes its place.
+        if let found = most(of: named) { return found }
+        if !uid.isEmpty, let refused = refused.first(where: { $0.seriesInstanceUID == uid }) {
+            return Candidates(series: [], isNamed: true, refused: refused)
+        }
+        if let found = most(of: volumes) { return found }
         if images.isEmpty, !named.isEmpty { return Candidates(series: named, isNamed: true) }
         let namesOthers = !uid.isEmpty || !images.isEmpty
-        let refused = self.refused.first { (!uid.isEmpty && $0.seriesInstanceUID == uid) || shared($0) > 0 }
+        let refused = self.refused.first { shared($0) > 0 }
         guard refused == nil, !named.isEmpty || !frameOfReference.isEmpty else {
             return Candidates(series: [], isNamed: namesOthers, refused: refused)
         }

@@ -92,6 +92,8 @@ struct BatchHistoryTests {
             #expect((table.ambiguousText(items) != nil) == isShared && table.ambiguousText([items[0]]) == nil)
             var sidecar = items[1]
             sidecar.state = .skipped
+            #expect((table.ambiguousText([items[0], sidecar]) != nil) == isShared)
+            sidecar.path = "/data/h0/anna.json"
             #expect(table.ambiguousText([items[0], sidecar]) == nil)
             return BatchHistory(batches, subjects: table, only: "S1").entries.map { "\($0.batch) \($0.date ?? "")" }
         }
