@@ -36,7 +36,8 @@ extension CompletionKind {
         name.allSatisfy { $0.isLetter || $0.isNumber || "._-+@:,=%/".contains($0) }
     }
 
-    /// The folders whose paths begin with a prefix, as they are typed, without those with characters that shells give a meaning. Hidden ones only where the name typed begins with a dot.
+    /// The folders with plain names whose paths begin with a prefix, as they are typed. Hidden ones only where the name typed begins with
+    /// a dot.
     private static func folders(_ prefix: String) -> [String] {
         // As typed, and not as an absolute path: a shell only accepts what continues the word.
         let parent = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
